@@ -1,0 +1,1 @@
+"""Values and protocols that every area shares; no input or output happens here."""

@@ -1,0 +1,185 @@
+"""Frozen sections of the settings, handed to the areas that use them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from app.domain.messages import JsonObject, Role
+from app.domain.values import Value
+
+
+class Platform(StrEnum):
+    """Kinds of device; each has its own abilities."""
+
+    CHROMIUM = "chromium"
+    ANDROID = "android"
+    IOS = "ios"
+    REPLAY = "replay"
+
+
+class DeviceConfig(Value):
+    """One device as configured or added in the console."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    platform: Platform = Platform.CHROMIUM
+    server_url: str = "http://127.0.0.1:4723"
+    """Appium, Grid or farm. For a replay device, empty."""
+    capabilities: JsonObject = Field(default_factory=dict)
+    """Merged over the platform's defaults."""
+    apps: dict[str, str] = Field(default_factory=dict)
+    """Names for launch_app, to package, bundle id or URL."""
+    home: str = ""
+    """What `home` opens on a Chromium device; the launcher's URL."""
+    shell: bool = False
+    """Allow the in-turn tool `shell`, where the driver has it."""
+    allowed_apps: tuple[str, ...] = ()
+    """When given, launch_app and open_url are refused for anything else (prefix match)."""
+    blocked_origins: tuple[str, ...] = ()
+    """Origins the phone's browser must not open: the console's own address."""
+    replay_path: str = ""
+    """Folder of a recorded run, for a replay device."""
+    reset_url: str = ""
+    """POSTed when a task starts (the demo phone's state)."""
+    reset_token: SecretStr = SecretStr("")
+    retired: bool = False
+
+
+class AppiumConfig(Value):
+    """How Artemis talks to Appium servers."""
+
+    call_timeout: float = 30.0
+    """Seconds for one call; longer than page_load_timeout."""
+    session_timeout: float = 90.0
+    """Seconds for opening a session."""
+    page_load_timeout: float = 15.0
+    script_timeout: float = 10.0
+    new_command_timeout: float = 600.0
+    chromium: str = ""
+    """Browser binary; empty looks at the usual places."""
+    chromedriver: str = ""
+    headless: bool = True
+    allowed_servers: tuple[str, ...] = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+    """Prefixes of server URLs that devices may use."""
+
+
+class PerceptionConfig(Value):
+    """Bounds of reading a screen."""
+
+    max_source_bytes: int = 16 * 1024 * 1024
+    max_elements: int = 5_000
+    element_list_tokens: int = 1_500
+    max_text: int = 200
+    """Characters of one element's text in the list."""
+    image_short_side: int = 720
+    jpeg_quality: int = 80
+    settle_interval: float = 0.25
+    """Seconds between two looks that must be equal."""
+    settle_timeout: float = 3.0
+
+
+class RoleModel(Value):
+    """Which model serves a role, and its fallback."""
+
+    model: str
+    fallback: str = ""
+    thinking: Literal["", "low", "medium", "high"] = "low"
+    timeout: float = 90.0
+    """Seconds for one attempt."""
+    max_output_tokens: int = 8_192
+
+
+def default_roles() -> dict[Role, RoleModel]:
+    """The defaults for Gemini; the offline model ignores the names."""
+    main = RoleModel(model="gemini-3.8-flash", fallback="gemini-3.5-flash", thinking="low")
+    lite = RoleModel(model="gemini-3.5-flash-lite", fallback="gemini-3.8-flash", thinking="low")
+    return {
+        Role.PLANNER: main,
+        Role.OPERATOR: main,
+        Role.ANALYZER: main,
+        Role.OUTPUTTER: main,
+        Role.HISTORIAN: main,
+        Role.SUMMARIZER: lite,
+        Role.CHUNK_WRITER: main,
+    }
+
+
+class ModelsConfig(Value):
+    """Provider, roles and retry rules."""
+
+    provider: Literal["offline", "gemini"] = "offline"
+    gemini_api_key: SecretStr = SecretStr("")
+    gemini_base_url: str = ""
+    """A proxy or a test server; empty is Google's own."""
+    gemini_api_version: str = "v1beta"
+    roles: dict[Role, RoleModel] = Field(default_factory=default_roles)
+    max_attempts: int = Field(default=4, ge=1)
+    """Tries of one model before its fallback."""
+    first_delay: float = 1.0
+    max_delay: float = 30.0
+    max_retry_delay: float = 120.0
+    """Longest server-given delay that is waited for."""
+    deadline: float = 300.0
+    """Seconds for a whole call, waits included."""
+
+
+class MemoryConfig(Value):
+    """Budgets and switches of the memory (`agent.pro.memory`)."""
+
+    target_tokens: int = 12_000
+    """Soft limit of a turn's first call: above it, a compaction runs."""
+    compacted_tokens: int = 9_500
+    hard_tokens: int = 16_000
+    same_turn_soft_tokens: int = 20_000
+    same_turn_hard_tokens: int = 28_000
+    kept_tokens: int = 2_500
+    """Bound of the never-evict block."""
+    image_tokens: int = 2_064
+    """One screenshot, as counted by the benchmarks."""
+    max_hot_turns: int = 2
+    recall_results: int = 5
+    recall_tokens: int = 2_000
+    tool_result_tokens: int = 1_200
+    """A larger tool result is stored whole and shown as an envelope."""
+    pro_memory_enabled: bool = True
+    preserve_operator_message_tail: bool = True
+    operator_history_recall: bool = True
+    stateful_operator_interactions: bool = False
+    similarity_hint: bool = True
+    world: bool = True
+
+
+class AgentConfig(Value):
+    """Rules of a turn."""
+
+    max_tool_calls: int = 12
+    """In-turn tool calls before a decision is forced."""
+    max_refusals: int = 3
+    """Execution check refusals in one turn before the step is written blocked."""
+    max_bad_replies: int = 3
+    """Unusable model replies in a row before the task fails."""
+    max_finish_refusals: int = 3
+    max_recoveries: int = 3
+    max_device_losses: int = 2
+    """Sessions reopened in a row before the device counts as away."""
+    identical_actions: int = 3
+    question_timeout: float = 24 * 3600.0
+    """Seconds a task waits for a person."""
+    keep_alive: float = 60.0
+    """Seconds between keep-alive calls while paused or waiting."""
+
+
+class ServerConfig(Value):
+    """The web service."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    access_token: SecretStr = SecretStr("")
+    """Demanded from everyone when bound beyond loopback; optional on loopback."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further Host names under which the service may be reached."""
+    max_body_bytes: int = 4 * 1024 * 1024
+    viewer_queue: int = 500
+    """Messages a live viewer may lag behind before it is asked to reconnect."""
