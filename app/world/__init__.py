@@ -1,0 +1,1 @@
+"""The believed state of one task: pure, deterministic, advisory."""
