@@ -1,7 +1,7 @@
 # Artemis with Appium, Chromium and the demo phone in one image.
 #
 #   docker build -t artemis .
-#   docker run --rm -p 127.0.0.1:8000:8000 -e ARTEMIS_TOKEN=… -v artemis:/data artemis
+#   docker run --rm -p 127.0.0.1:8765:8765 -e ARTEMIS_ACCESS_TOKEN=… -v artemis:/data artemis
 
 FROM node:24-bookworm-slim AS node
 
@@ -37,13 +37,13 @@ USER artemis
 ENV PYTHONUNBUFFERED=1 \
     ARTEMIS_DATA_DIR=/data \
     ARTEMIS_HOST=0.0.0.0 \
-    ARTEMIS_PORT=8000 \
+    ARTEMIS_PORT=8765 \
     ARTEMIS_NODE=/usr/local/bin/node \
     ARTEMIS_CHROMIUM=/usr/lib/chromium/chromium-headless-shell \
     ARTEMIS_CHROMEDRIVER=/usr/bin/chromedriver
 VOLUME /data
-EXPOSE 8000
+EXPOSE 8765
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8765/healthz', timeout=4)"]
 ENTRYPOINT ["tini", "--"]
 CMD ["artemis", "serve", "--demo"]
