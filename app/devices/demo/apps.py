@@ -9,16 +9,18 @@ class App(NamedTuple):
     """Below the device's own address."""
     icon: str
     colour: str
+    docked: bool = False
+    """Shown in the dock at the bottom of the launcher instead of its grid."""
 
 
 LAUNCHER = App("Launcher", "", "home", "slate")
 ON_LAUNCHER = (
-    App("Settings", "settings/", "gear", "slate"),
-    App("Contacts", "contacts/", "person", "blue"),
+    App("Settings", "settings/", "gear", "slate", docked=True),
+    App("Contacts", "contacts/", "person", "blue", docked=True),
     App("Notes", "notes/", "note", "amber"),
     App("Shop", "shop/", "bag", "green"),
-    App("Messages", "messages/", "bubble", "teal"),
-    App("Clock", "clock/", "clock", "indigo"),
+    App("Messages", "messages/", "bubble", "teal", docked=True),
+    App("Clock", "clock/", "clock", "indigo", docked=True),
     App("Catalogue", "catalogue/", "list", "rose"),
     App("Dialogs", "dialogs/", "layers", "violet"),
     App("Account", "account/", "key", "blue"),

@@ -67,7 +67,7 @@ WORLD_CITIES = (
     ("Denver", -420),
 )
 
-HOSTILE_CONTACT_NAME = "Zoë <b>O'Brien</b> & \"Sons\""
+HOSTILE_CONTACT_NAME = 'Zoë <b>O\'Brien</b> & "Sons"'
 HOSTILE_NOTE_TITLE = "<script>alert('note')</script> {{ 7 * 7 }}"
 HOSTILE_NOTE_BODY = (
     "</textarea><img src=x onerror=alert(1)>\n"

@@ -1,10 +1,14 @@
-"""What is on the demo phone after a reset, computed from a seed and nothing else."""
+"""What is on the demo phone after a reset, computed from a seed and nothing else.
+
+Longer than most modules: it is one flat list of sections, read by name, never from end to end.
+"""
 
 import string
 from functools import cached_property, lru_cache
 from random import Random
 
 from app.devices.demo import vocabulary as words
+from app.devices.demo.drawing import code, digits, fill, mac_address, phone_number
 from app.devices.demo.money import cart_totals
 from app.devices.demo.records import (
     AboutPhone,
@@ -30,13 +34,10 @@ DEFAULT_SEED = 1
 CONTACT_COUNT = 25
 PRODUCT_COUNT = 12
 CATALOGUE_COUNT = 500
-# Without 0/O, 1/I/L: a code must be readable from pixels as well.
-CODE_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"
-CODE_DIGITS = "23456789"
 
 
 class DemoWorld:
-    """The seeded content. Every section draws from its own generator: changing one moves no other."""
+    """The seeded content. Every section has its own generator: changing one moves no other."""
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self.seed = seed
@@ -58,7 +59,7 @@ class DemoWorld:
     def notes(self) -> tuple[Note, ...]:
         rng = self._random("notes")
         notes = [
-            Note(id=f"n{index}", title=title, body=_fill(rng, body))
+            Note(id=f"n{index}", title=title, body=fill(rng, body))
             for index, (title, body) in enumerate(words.NOTES, start=1)
         ]
         hostile = Note(
@@ -87,7 +88,7 @@ class DemoWorld:
 
     @cached_property
     def discount_code(self) -> str:
-        return "SAVE" + _digits(self._random("discount code"), 3)
+        return "SAVE" + digits(self._random("discount code"), 3)
 
     @cached_property
     def discount_percent(self) -> int:
@@ -105,19 +106,22 @@ class DemoWorld:
 
     @cached_property
     def conversations(self) -> tuple[Conversation, ...]:
-        """Six threads: the first answers a message, the last one holds hostile texts."""
+        """Six threads: the first answers, the third has the discount code, the last is hostile."""
         rng = self._random("conversations")
         plain = [c for c in self.contacts if c.name != words.HOSTILE_CONTACT_NAME]
         people = rng.sample(plain, 6)
         threads = [
             (f"Shall we meet in {people[0].city}?", "Write to me, I answer at once."),
-            (f"The gate code is {_code(rng)}.", "It changes next month."),
-            (f"Your parcel {_code(rng)} is at the desk.", f"Bring {_digits(rng, 2)} dollars."),
+            (f"The gate code is {code(rng)}.", "It changes next month."),
+            (
+                f"Your parcel {code(rng)} is at the desk.",
+                f"Use {self.discount_code} in the shop: {self.discount_percent} % off.",
+            ),
             (f"Train {rng.randrange(100, 999)} leaves from platform {rng.randrange(2, 19)}.",),
             (f"Table for {rng.randrange(2, 9)} under the name {people[4].name}.", "See you there."),
             words.HOSTILE_MESSAGES,
         ]
-        reply = f"Got it. My code for you is {_code(rng)}."
+        reply = f"Got it. My code for you is {code(rng)}."
         return tuple(
             Conversation(
                 id=person.id,
@@ -149,7 +153,7 @@ class DemoWorld:
         return tuple(
             CatalogueRow(
                 number=number,
-                code=_code(rng),
+                code=code(rng),
                 shelf=f"{rng.choice('ABCDEFGH')}{rng.randrange(1, 40)}",
                 weight_grams=rng.randrange(40, 4_000, 10),
                 price_cents=rng.randrange(150, 25_000, 5),
@@ -169,9 +173,9 @@ class DemoWorld:
                 signal=rng.choice(("Excellent", "Good", "Fair", "Weak")),
                 security=rng.choice(("WPA2", "WPA3", "Open")),
                 frequency=rng.choice(("2.4 GHz", "5 GHz")),
-                ip_address=f"10.{rng.randrange(1, 250)}.{rng.randrange(250)}.{rng.randrange(2, 250)}",
+                ip_address=f"10.0.{rng.randrange(250)}.{rng.randrange(2, 250)}",
                 gateway=f"10.{rng.randrange(1, 250)}.0.1",
-                mac_address=_mac(rng),
+                mac_address=mac_address(rng),
             )
             for name in rng.sample(words.WIFI_NAMES, 6)
         )
@@ -182,13 +186,13 @@ class DemoWorld:
         return AboutPhone(
             device_name=f"Artemis {rng.choice(('Dawn', 'Fern', 'Lark', 'Moon', 'Reed'))}",
             model=f"AP-{rng.randrange(100, 999)}",
-            serial_number=f"{_code(rng)}-{_digits(rng, 4)}",
+            serial_number=f"{code(rng)}-{digits(rng, 4)}",
             system_version=f"{rng.randrange(12, 16)}.{rng.randrange(10)}.{rng.randrange(10)}",
-            build_number=f"ART{rng.randrange(10)}.{_digits(rng, 6)}.{_digits(rng, 3)}",
+            build_number=f"ART{rng.randrange(10)}.{digits(rng, 6)}.{digits(rng, 3)}",
             security_update=f"2025-{rng.randrange(1, 13):02d}-05",
-            imei=f"35{_digits(rng, 13)}",
-            wifi_mac=_mac(rng),
-            phone_number=_phone(rng),
+            imei=f"35{digits(rng, 13)}",
+            wifi_mac=mac_address(rng),
+            phone_number=phone_number(rng),
             operator=rng.choice(words.OPERATORS),
         )
 
@@ -246,9 +250,9 @@ class DemoWorld:
         first, last = rng.choice(words.FIRST_NAMES), rng.choice(words.LAST_NAMES)
         return Account(
             user_name=f"{first.lower()}.{last.lower()}",
-            password=f"{_code(rng)}-{_digits(rng, 3)}",
+            password=f"{code(rng)}-{digits(rng, 3)}",
             full_name=f"{first} {last}",
-            member_id=f"M-{_digits(rng, 6)}",
+            member_id=f"M-{digits(rng, 6)}",
             plan=rng.choice(words.PLANS),
             points=rng.randrange(120, 9_800),
             renewal=f"2026-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}",
@@ -270,7 +274,7 @@ class DemoWorld:
                 f"Today the tower is kept by {rng.randrange(3, 30)} volunteers. They open it on "
                 "Sundays and tell visitors that the view is worth the stairs.",
             ),
-            secret=_code(rng),
+            secret=code(rng),
         )
 
     @cached_property
@@ -280,7 +284,7 @@ class DemoWorld:
     @cached_property
     def lab(self) -> LabCodes:
         rng = self._random("lab")
-        return LabCodes(**{field: _code(rng) for field in LabCodes.model_fields})
+        return LabCodes(**{field: code(rng) for field in LabCodes.model_fields})
 
     def contact(self, name: str) -> Contact:
         return next(contact for contact in self.contacts if contact.name == name)
@@ -321,44 +325,9 @@ def _contact(rng: Random, index: int, name: str) -> Contact:
     return Contact(
         id=f"c{index:02d}",
         name=name,
-        phone=_phone(rng),
+        phone=phone_number(rng),
         email=f"{'.'.join(letters.split())}{rng.randrange(10, 99)}@example.org",
         city=rng.choice(words.CITIES),
         company=rng.choice(words.COMPANIES),
         favourite=rng.random() < 0.2,
     )
-
-
-def _fill(rng: Random, text: str) -> str:
-    values = {
-        "{n}": str(rng.randrange(10, 60)),
-        "{code}": _digits(rng, 4),
-        "{shelf}": f"{rng.choice('ABCDEF')}{rng.randrange(10, 99)}",
-        "{room}": str(rng.randrange(201, 399)),
-        "{level}": str(rng.randrange(1, 6)),
-        "{ticket}": _code(rng),
-    }
-    for mark, value in values.items():
-        text = text.replace(mark, value)
-    return text
-
-
-def _phone(rng: Random) -> str:
-    return f"+1 555 {rng.randrange(100, 1000)} {rng.randrange(1000, 10_000)}"
-
-
-def _mac(rng: Random) -> str:
-    return ":".join(f"{rng.randrange(256):02X}" for _ in range(6))
-
-
-def _digits(rng: Random, count: int) -> str:
-    return "".join(rng.choice(CODE_DIGITS) for _ in range(count))
-
-
-def _code(rng: Random) -> str:
-    """Two letters and a digit, twice, such as KT4-QW7."""
-    return f"{_code_part(rng)}-{_code_part(rng)}"
-
-
-def _code_part(rng: Random) -> str:
-    return rng.choice(CODE_LETTERS) + rng.choice(CODE_LETTERS) + rng.choice(CODE_DIGITS)

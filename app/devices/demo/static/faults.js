@@ -1,0 +1,9 @@
+// Breaks its page on purpose.
+"use strict";
+
+document.getElementById("hang")?.addEventListener("click", () => {
+  for (;;);
+});
+
+const alarming = document.getElementById("alert-on-load");
+if (alarming) window.alert(alarming.dataset.text);
