@@ -1,4 +1,7 @@
-"""What an operator can do to a device, and what came of it."""
+"""What an operator can do to a device, and what came of it.
+
+Longer than most modules: it is one list of small values, easier to read whole.
+"""
 
 from __future__ import annotations
 

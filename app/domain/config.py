@@ -44,6 +44,8 @@ class DeviceConfig(Value):
     reset_url: str = ""
     """POSTed when a task starts (the demo phone's state)."""
     reset_token: SecretStr = SecretStr("")
+    reset_body: JsonObject = Field(default_factory=dict)
+    """Sent as JSON with the reset: the demo phone takes {"seed": 7}."""
     retired: bool = False
 
 

@@ -3,6 +3,8 @@
 An event is stored in the same transaction as the rows it changes, numbered per task
 (1, 2, 3 … without gaps) and then announced. Pictures and other large things are
 referenced, never carried.
+
+Longer than most modules: it is the one list of everything that can happen.
 """
 
 from __future__ import annotations

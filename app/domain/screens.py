@@ -258,6 +258,12 @@ class Observation(Value):
     """Hash of the UI structure: same page, same signature, whatever the values."""
     content_hash: str = ""
     """Hash of everything visible in the tree, values included."""
+    element_count: int = 0
+    """Elements of the tree, kept when the elements themselves are left to `tree_ref`."""
+
+    def light(self) -> Observation:
+        """The form for events and rows: the elements stand in `tree_ref` alone."""
+        return self.model_copy(update={"tree": self.tree.model_copy(update={"elements": ()})})
 
     def app(self) -> str:
         """What is in front, for people: package, else the URL without its query."""

@@ -42,8 +42,7 @@ class TaskState(StrEnum):
 _ENDS = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     TaskState.QUEUED: frozenset({TaskState.RUNNING, TaskState.CANCELLED, TaskState.FAILED}),
-    TaskState.RUNNING: _ENDS
-    | {TaskState.PAUSED, TaskState.WAITING, TaskState.INTERRUPTED},
+    TaskState.RUNNING: _ENDS | {TaskState.PAUSED, TaskState.WAITING, TaskState.INTERRUPTED},
     TaskState.PAUSED: frozenset(
         {TaskState.RUNNING, TaskState.CANCELLED, TaskState.FAILED, TaskState.INTERRUPTED}
     ),

@@ -62,7 +62,7 @@ def observation_line(step_number: int, offset: float, seen: Observation) -> str:
     if seen.tree.status is TreeStatus.FAILED:
         elements = "element dump failed"
     else:
-        elements = f"{len(seen.tree.elements)} elements"
+        elements = f"{seen.element_count} elements"
     alert = f", alert “{cut_text(seen.alert.text, 40)}”" if seen.alert is not None else ""
     page = cut_text(seen.page(), 40)
     place = cut_text(place, 40)

@@ -1,0 +1,90 @@
+"""What people ask of a running task, as the task sees it.
+
+The service writes here, the runner reads at the places where a turn may be changed. All
+calls come from one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+
+class Injected(NamedTuple):
+    """Something a person said, not yet applied."""
+
+    receipt_id: str
+    text: str
+
+
+class Reply(NamedTuple):
+    """A person's answer to a question, or decision on an approval."""
+
+    receipt_id: str
+    text: str
+    approved: bool | None
+    by: str
+
+
+class Control:
+    """Pause, cancel, instructions and answers of one running task."""
+
+    def __init__(self) -> None:
+        self.cancelled = asyncio.Event()
+        self.cancel_receipt = ""
+        self.pause_receipts: deque[str] = deque()
+        self.resume_receipts: deque[str] = deque()
+        self.look_receipts: deque[str] = deque()
+        self.paused = False
+        self._instructions: deque[Injected] = deque()
+        self._replies: dict[str, Reply] = {}
+        self._changed = asyncio.Event()
+
+    # --- for the service ------------------------------------------------------------------
+
+    def cancel(self, receipt_id: str) -> None:
+        self.cancel_receipt = self.cancel_receipt or receipt_id
+        self.cancelled.set()
+        self._changed.set()
+
+    def pause(self, receipt_id: str) -> None:
+        self.paused = True
+        self.pause_receipts.append(receipt_id)
+        self._changed.set()
+
+    def resume(self, receipt_id: str) -> None:
+        self.paused = False
+        self.resume_receipts.append(receipt_id)
+        self._changed.set()
+
+    def inject(self, receipt_id: str, text: str) -> None:
+        self._instructions.append(Injected(receipt_id, text))
+        self._changed.set()
+
+    def look(self, receipt_id: str) -> None:
+        self.look_receipts.append(receipt_id)
+        self._changed.set()
+
+    def reply(self, question_id: str, reply: Reply) -> None:
+        self._replies[question_id] = reply
+        self._changed.set()
+
+    # --- for the runner -------------------------------------------------------------------
+
+    def take_instructions(self) -> tuple[Injected, ...]:
+        taken = tuple(self._instructions)
+        self._instructions.clear()
+        return taken
+
+    def take_reply(self, question_id: str) -> Reply | None:
+        return self._replies.pop(question_id, None)
+
+    async def wait_change(self, seconds: float) -> None:
+        """Returns when something was asked, or after that many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        self._changed.clear()

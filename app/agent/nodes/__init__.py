@@ -1,0 +1,1 @@
+"""One file a node, all the same shape: `async def run(run: Run) -> Signal`."""

@@ -1,0 +1,157 @@
+"""The one place where a turn starts: pause, cancel, instructions, limits, loops, the session."""
+
+from __future__ import annotations
+
+from app.agent.flow import failed
+from app.agent.graph import Signal
+from app.agent.run import Run
+from app.domain.actions import Verdict
+from app.domain.events import (
+    ControlApplied,
+    InstructionInjected,
+    LoopNoticed,
+    SessionLostEvent,
+    SessionOpened,
+)
+from app.domain.memory import TextKind
+from app.domain.tasks import Instruction, TaskState
+from app.errors import DeviceError
+
+LOOP_WINDOW = 8
+"""Steps looked at by the loop check."""
+
+
+async def run(run: Run) -> Signal:
+    """Applies what people asked for, then the limits; calls no model."""
+    run.turn = None
+    run.raise_if_cancelled()
+    _apply_looks(run)
+    if run.control.paused:
+        await _pause(run)
+    _apply_instructions(run)
+    _check_limits(run)
+    _notice_loop(run)
+    if not run.session_open:
+        await _open_again(run)
+    return Signal.GO
+
+
+async def open_session(run: Run, *, again: bool) -> None:
+    """Opens the device session; raises DeviceError."""
+    await run.ports.device.open()
+    run.session_open = True
+    run.observation = None
+    await run.write(
+        SessionOpened(
+            device=run.ports.device.name, description=run.ports.device.description, again=again
+        )
+    )
+
+
+async def lose_session(run: Run, reason: str) -> None:
+    """Notes a lost session and cleans up after it."""
+    run.session_open = False
+    run.observation = None
+    run.note(
+        SessionLostEvent(
+            device=run.ports.device.name, reason=reason[:500], step_number=run.step_number
+        )
+    )
+    await run.ports.device.close()
+    await run.write()
+
+
+async def _open_again(run: Run) -> None:
+    run.losses += 1
+    if run.losses > run.rules.agent.max_device_losses:
+        raise failed("the device's session was lost again and again", "session_lost")
+    try:
+        await open_session(run, again=True)
+    except DeviceError as error:
+        raise failed(f"the device stays away: {error.message}", error.code) from error
+    run.remarks.append("The device session was opened anew; look where you are.")
+
+
+async def _pause(run: Run) -> None:
+    """Holds the task until somebody resumes or cancels it; the session stays alive."""
+    clock = run.ports.clock
+    paused_from = clock.monotonic()
+    run.note(*_applied(run, "pause"))
+    await run.change_state(TaskState.PAUSED, "paused by a person")
+    while run.control.paused:
+        await run.stay_alive()
+        run.raise_if_cancelled()
+    run.started += clock.monotonic() - paused_from
+    run.observation = None
+    run.note(*_applied(run, "resume"))
+    await run.change_state(TaskState.RUNNING, "resumed by a person")
+
+
+def _applied(run: Run, control: str) -> list[ControlApplied]:
+    control_receipts = {
+        "pause": run.control.pause_receipts,
+        "resume": run.control.resume_receipts,
+        "look": run.control.look_receipts,
+    }[control]
+    events = [
+        ControlApplied.model_validate(
+            {
+                "receipt_id": receipt,
+                "control": control,
+                "applied": True,
+                "step_number": run.step_number,
+            }
+        )
+        for receipt in control_receipts
+    ]
+    control_receipts.clear()
+    return events
+
+
+def _apply_looks(run: Run) -> None:
+    if run.control.look_receipts:
+        run.observation = None
+        run.note(*_applied(run, "look"))
+
+
+def _apply_instructions(run: Run) -> None:
+    for injected in run.control.take_instructions():
+        run.instructions += 1
+        instruction = Instruction(
+            number=run.instructions, text=injected.text, step_number=run.step_number
+        )
+        run.transcript.kept.instructions.append(instruction)
+        run.note(
+            InstructionInjected(instruction=instruction, receipt_id=injected.receipt_id),
+            ControlApplied(
+                receipt_id=injected.receipt_id,
+                control="inject",
+                applied=True,
+                step_number=run.step_number,
+            ),
+        )
+        run.index(TextKind.INSTRUCTION, f"I{instruction.number}: {instruction.text}")
+
+
+def _check_limits(run: Run) -> None:
+    limits = run.task.spec.limits
+    if run.step_number > limits.steps:
+        raise failed(f"the limit of {limits.steps:,} steps is reached", "limit_steps")
+    if run.offset > limits.seconds:
+        raise failed(f"the limit of {limits.seconds:,.0f} s is reached", "limit_seconds")
+
+
+def _notice_loop(run: Run) -> None:
+    """Says once per window that the last steps go round in a circle."""
+    last = list(run.recent)[-LOOP_WINDOW:]
+    if len(last) < LOOP_WINDOW or (run.step_number - 1) % LOOP_WINDOW:
+        return
+    seen = {(s.action_text, s.observation.content_hash) for s in last}
+    waits = sum(s.action is not None and s.action.type == "wait" for s in last)
+    if len(seen) > LOOP_WINDOW // 3 or waits > LOOP_WINDOW // 3:
+        return
+    if all(s.verdict is Verdict.EXECUTED for s in last) and len(seen) > 2:
+        return
+    detail = f"the last {LOOP_WINDOW} steps repeat {len(seen)} actions on the same screens"
+    run.note(LoopNoticed(step_number=run.step_number, detail=detail))
+    run.remarks.append(f"You are going round in a circle: {detail}. Do something else.")

@@ -1,0 +1,244 @@
+"""Builds the prompt, calls the model, serves in-turn tools, and ends in one action.
+
+What a reply may be and what is done then stands in docs/outcomes.md.
+"""
+
+from __future__ import annotations
+
+from app.agent.calls import call_model
+from app.agent.flow import failed
+from app.agent.graph import Signal
+from app.agent.run import Run, Turn
+from app.agent.tools.declarations import ACTION_NAMES
+from app.agent.tools.in_turn import IN_TURN_NAMES, serve
+from app.domain.actions import Verdict
+from app.domain.events import Compacted
+from app.domain.messages import (
+    Call,
+    Finish,
+    Image,
+    Message,
+    ModelReply,
+    ModelRequest,
+    Part,
+    Response,
+    Role,
+    user,
+)
+from app.domain.screens import Observation
+from app.errors import ModelError
+from app.memory.ledger import PENDING
+from app.memory.tail import Elements, TailFacts
+from app.memory.transcript import Prompt
+from app.perception import render
+
+LESS_ELEMENT_TOKENS = 400
+"""Element list after an answer was blocked: fewer words that could offend a filter."""
+
+_NUDGES = {
+    Finish.STOP: "That was no function call. Call exactly one function now.",
+    Finish.EMPTY: "Your answer was empty. Call exactly one function now.",
+    Finish.LENGTH: "Your answer was cut at its limit. Be brief: one function call.",
+    Finish.MALFORMED_CALL: "Your function call could not be read. Call one function, valid JSON.",
+    Finish.OTHER: "Your answer was not usable. Call exactly one function now.",
+}
+
+
+async def run(run: Run) -> Signal:
+    """Goes on until the model proposes an action."""
+    turn = run.current_turn()
+    if not turn.prompt:
+        await _build(run, turn)
+    while True:
+        try:
+            reply = await _call(run, turn)
+        except ModelError as error:
+            raise failed(f"the model gave no answer: {error.message}", error.code) from error
+        if await _take(run, turn, reply):
+            return Signal.DECIDED
+
+
+async def _build(run: Run, turn: Turn) -> None:
+    """The turn's first prompt, within its budget; a compaction is written at once."""
+    prompt = run.transcript.build(
+        await _tail(run, turn),
+        element_tokens=LESS_ELEMENT_TOKENS
+        if turn.less_screen
+        else run.rules.perception.element_list_tokens,
+        trouble=_in_trouble(run),
+    )
+    turn.prompt = prompt.messages
+    turn.figures = prompt.figures
+    turn.traffic.first_tokens = prompt.figures.zones.total
+    for gone in prompt.shortened:
+        run.fallback("prompt_excerpt", f"{gone.what}: {gone.why} ({gone.tokens:,} tokens)")
+    if prompt.compaction is not None:
+        await _keep_compaction(run, prompt)
+
+
+async def _keep_compaction(run: Run, prompt: Prompt) -> None:
+    done = prompt.compaction
+    if done is None:
+        return
+    ref = await run.ports.artifacts.put(done.frozen.to_json().encode(), "application/json")
+    run.note(
+        Compacted(
+            step_number=run.step_number,
+            before=done.before,
+            after=done.after,
+            departures=done.departures,
+            frozen_ref=ref,
+            frozen_through=done.frozen.through,
+        )
+    )
+
+
+async def _tail(run: Run, turn: Turn) -> TailFacts:
+    seen = turn.observation
+    remarks, run.remarks = tuple(run.remarks), []
+    return TailFacts(
+        step_number=turn.step_number,
+        offset=turn.offset,
+        observation=seen,
+        elements=_elements(run, seen),
+        plan=run.plan,
+        checks=run.checks,
+        note_keys=tuple(run.notes),
+        world=run.world.state if run.rules.memory.world else None,
+        hint=turn.hint,
+        remarks=remarks,
+        image=await _image(run, seen),
+    )
+
+
+def _elements(run: Run, seen: Observation) -> Elements:
+    def rendered(tokens: int) -> render.RenderedElements:
+        return render.render(seen.tree, seen.window, tokens, run.rules.perception.max_text)
+
+    def counts(tokens: int) -> tuple[int, int]:
+        shown = rendered(tokens)
+        return shown.shown, shown.total
+
+    return Elements(render=lambda tokens: rendered(tokens).text, counts=counts)
+
+
+async def _image(run: Run, seen: Observation) -> Image | None:
+    """The current picture; a black one says nothing and is not sent."""
+    if seen.model_image is None or seen.black:
+        return None
+    data = await run.ports.artifacts.get(seen.model_image)
+    size = seen.image_size
+    return Image(
+        ref=seen.model_image,
+        width=size.width if size else 0,
+        height=size.height if size else 0,
+        data=data,
+    )
+
+
+def _in_trouble(run: Run) -> bool:
+    """The last step failed, is uncertain, or needed recovery: two turns stay word for word."""
+    last = run.recent[-1] if run.recent else None
+    return last is not None and (last.verdict is not Verdict.EXECUTED or bool(last.recoveries))
+
+
+async def _call(run: Run, turn: Turn) -> ModelReply:
+    forced = turn.tool_calls >= run.rules.agent.max_tool_calls or turn.traffic.decision_due
+    request = ModelRequest(
+        role=Role.OPERATOR,
+        system=run.transcript.stable.system,
+        messages=(*turn.prompt, *turn.traffic.messages),
+        tools=run.transcript.stable.tools,
+        allowed_tools=ACTION_NAMES if forced else None,
+        require_call=True,
+        task_id=run.task.task_id,
+        step_number=run.step_number,
+    )
+    estimated = turn.traffic.first_tokens + sum(
+        run.transcript.counter.message(m) for m in turn.traffic.messages
+    )
+    first = turn.model_calls == 0
+    turn.model_calls += 1
+    reply = await call_model(run, request, first=first, figures=turn.figures if first else None)
+    run.transcript.counter.learn(estimated, reply.usage.prompt)
+    return reply
+
+
+async def _take(run: Run, turn: Turn, reply: ModelReply) -> bool:
+    """Takes one reply; true when an action was proposed."""
+    if reply.finish is Finish.SAFETY:
+        await _less_screen(run, turn, reply)
+        return False
+    calls = reply.message.calls
+    if reply.finish is not Finish.STOP or not calls:
+        _nudge(run, turn, reply)
+        return False
+    run.bad_replies = 0
+    turn.thinking.append(reply.message.text)
+    turn.native_thinking.append(reply.message.thinking)
+    turn.traffic.add(reply.message)
+    answers: list[Part] = []
+    turn.proposal = None
+    for call in calls:
+        answers += await _answer(run, turn, call)
+    turn.traffic.add(Message(role="user", parts=tuple(answers)))
+    return turn.proposal is not None
+
+
+async def _answer(run: Run, turn: Turn, call: Call) -> tuple[Part, ...]:
+    """One call's answer; the first action of a reply is proposed, others are not executed."""
+    if call.name in ACTION_NAMES:
+        if turn.proposal is not None:
+            text = "not executed: one action a turn"
+            return (Response(id=call.id, name=call.name, response={"error": text}),)
+        turn.proposal = call
+        return (Response(id=call.id, name=call.name, response=PENDING),)
+    known = {t.name for t in run.transcript.stable.tools}
+    if turn.proposal is not None or call.name not in IN_TURN_NAMES or call.name not in known:
+        turn.tool_calls += 1
+        text = (
+            "not executed: an action was called before it"
+            if turn.proposal is not None
+            else f"there is no function {call.name!r}"
+        )
+        return (Response(id=call.id, name=call.name, response={"error": text}),)
+    if turn.tool_calls >= run.rules.agent.max_tool_calls:
+        text = "not executed: decide now, with what you have"
+        turn.tool_calls += 1
+        _bounded(run, turn)
+        return (Response(id=call.id, name=call.name, response={"error": text}),)
+    return await serve(run, call)
+
+
+def _bounded(run: Run, turn: Turn) -> None:
+    if turn.tool_calls > 2 * run.rules.agent.max_tool_calls:
+        raise failed("the model calls tools without end and decides nothing", "no_decision")
+
+
+def _nudge(run: Run, turn: Turn, reply: ModelReply) -> None:
+    """Asks again after an answer that holds no usable call, within bounds."""
+    run.bad_replies += 1
+    if run.bad_replies > run.rules.agent.max_bad_replies:
+        raise failed(
+            f"the model gave {run.bad_replies} unusable answers in a row; the last one: "
+            f"{reply.finish.value} {reply.finish_detail}".strip(),
+            "no_usable_answer",
+        )
+    keepable = reply.finish is Finish.STOP and reply.message.text.strip()
+    if keepable:
+        turn.thinking.append(reply.message.text)
+        turn.traffic.add(reply.message)
+    turn.traffic.add(user(_NUDGES.get(reply.finish, _NUDGES[Finish.OTHER])))
+
+
+async def _less_screen(run: Run, turn: Turn, reply: ModelReply) -> None:
+    """A blocked answer is asked for once more with less of the screen, then the task ends."""
+    if turn.less_screen:
+        raise failed(
+            f"the model's service blocked the answer: {reply.finish_detail or 'no reason given'}",
+            "model_blocked",
+        )
+    turn.less_screen = True
+    run.fallback("less_screen", f"the answer was blocked: {reply.finish_detail}")
+    turn.traffic.messages.clear()
+    await _build(run, turn)

@@ -1,0 +1,47 @@
+"""One observation: what is on the screen now, parsed and stored before the operator sees it."""
+
+from __future__ import annotations
+
+from app.agent import planning
+from app.agent.graph import Signal
+from app.agent.nodes.convergence import lose_session
+from app.agent.perceiving import index_screen, keep, look
+from app.agent.run import Run, Turn
+from app.domain.events import TurnStarted
+from app.domain.screens import TreeStatus
+from app.errors import DeviceUnreachable, SessionLost
+from app.memory.traffic import Traffic
+
+FRESH = 2.0
+"""Seconds for which the validator's settled look still serves as the next observation."""
+
+
+async def run(run: Run) -> Signal:
+    """Observes, closes required checks, and begins the turn."""
+    clock = run.ports.clock
+    seen = run.observation
+    if seen is None or clock.monotonic() - run.observed_at > FRESH:
+        try:
+            view, interpreted = await look(run)
+        except (SessionLost, DeviceUnreachable) as error:
+            await lose_session(run, error.message)
+            return Signal.LOST
+        seen = await keep(run, view, interpreted)
+        run.observation, run.observed_at = seen, clock.monotonic()
+    if seen.tree.status is TreeStatus.FAILED:
+        run.fallback("no_tree", seen.tree.reason or "the UI source could not be read")
+    if seen.screenshot is None:
+        run.fallback("no_screenshot", "; ".join(seen.problems) or "no picture")
+    run.turn = Turn(
+        step_number=run.step_number,
+        step_id=run.ports.new_id(),
+        offset=run.offset,
+        observation=seen,
+        traffic=Traffic(run.rules.memory, run.transcript.counter, 0),
+    )
+    planning.close_checks(run, seen)
+    hint = run.screens.hint(seen) if run.rules.memory.similarity_hint else ""
+    run.turn.hint = hint
+    index_screen(run, seen)
+    await run.write(TurnStarted(step_number=run.step_number, observation=seen.light(), hint=hint))
+    return Signal.SEEN

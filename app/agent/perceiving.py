@@ -1,0 +1,75 @@
+"""Looks at the device for a node: observes, parses, stores the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.agent.run import Run
+from app.domain.memory import TextKind
+from app.domain.screens import DeviceView, Observation
+from app.errors import SessionLost
+from app.perception import observe as perception
+from app.perception.observe import Interpreted
+
+OBSERVE_DEADLINE = 60.0
+"""Seconds for one look, the device's own deadlines included."""
+INDEX_CHARACTERS = 20_000
+"""Screen text indexed per step; the whole tree stays in its artifact."""
+
+
+async def look(run: Run) -> tuple[DeviceView, Interpreted]:
+    """One look at the device, not stored; raises SessionLost."""
+    try:
+        async with asyncio.timeout(OBSERVE_DEADLINE):
+            view = await run.ports.device.observe()
+    except TimeoutError:
+        raise SessionLost(f"the device gave no answer within {OBSERVE_DEADLINE:.0f} s") from None
+    seen = await asyncio.to_thread(
+        perception.interpret, view, run.observation, run.rules.perception
+    )
+    return view, seen
+
+
+async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
+    """Stores a look's evidence and gives the observation that refers to it."""
+    put = run.ports.artifacts.put
+    shot, source = view.screenshot, view.source
+    return Observation(
+        observation_id=run.ports.new_id(),
+        taken_at=view.taken_at,
+        tree=seen.tree,
+        window=view.window,
+        orientation=view.orientation,
+        package=view.package or seen.tree.package,
+        activity=view.activity,
+        url=view.url,
+        title=view.title,
+        alert=view.alert,
+        keyboard_shown=view.keyboard_shown,
+        toasts=view.toasts,
+        windows=view.windows,
+        problems=seen.problems,
+        notes=view.notes,
+        screenshot=await put(shot.data, shot.media_type) if shot is not None else None,
+        model_image=await put(seen.jpeg, "image/jpeg") if seen.jpeg else None,
+        image_size=seen.image_size,
+        black=seen.black,
+        source_ref=await put(source.text.encode(errors="replace"), "text/plain; charset=utf-8")
+        if source is not None
+        else None,
+        tree_ref=await put(seen.tree.model_dump_json().encode(), "application/json"),
+        dhash=seen.dhash,
+        signature=seen.signature,
+        content_hash=seen.content_hash,
+        element_count=len(seen.tree.elements),
+    )
+
+
+def index_screen(run: Run, seen: Observation) -> None:
+    """Makes a decision screen's texts findable under the step that saw them."""
+    lines = [seen.title, seen.alert.text if seen.alert else "", *seen.toasts]
+    for element in seen.tree.elements:
+        lines.append(" ".join(t for t in (element.text, element.value, element.hint) if t))
+    text = "\n".join(dict.fromkeys(line for line in lines if line))
+    run.index(TextKind.SCREEN, text[:INDEX_CHARACTERS])
+    run.index(TextKind.APP, " ".join(t for t in (seen.package, seen.activity, seen.url) if t))

@@ -1,0 +1,1 @@
+"""What the operator may call: declarations, in-turn tools, and the reading of actions."""
