@@ -28,7 +28,7 @@ def show_product(phone: PhoneDep, sku: str) -> HTMLResponse:
 
 
 @router.post("/products/{sku}/add")
-def add_to_cart(phone: PhoneDep, sku: str, quantity: FormText = "1") -> RedirectResponse:
+def add_to_cart(phone: PhoneDep, sku: str, quantity: FormText = "") -> RedirectResponse:
     product = _product(phone, sku)
     with phone.change() as state:
         wanted = int(quantity) if quantity.isdecimal() and len(quantity) < 6 else 0
