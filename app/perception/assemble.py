@@ -13,6 +13,9 @@ LARGE = 0.6
 THIN = 0.25
 """Share of a box's height that must be above the keyboard for it to count as visible."""
 
+STATES = frozenset({"on", "off", "1", "0", "checked", "unchecked", "not checked", "开启", "关闭"})
+"""Words that old switches show instead of a name."""
+
 
 def find_window(nodes: list[Node], given: Size, stated: Size | None) -> Size:
     """The window: as the device says, else as the source says, else as far as the views reach."""
@@ -108,32 +111,56 @@ def interactive(node: Node) -> bool:
 
 
 def join_rows(nodes: list[Node], window: Size) -> None:
-    """Gives rows and bare switches the words they stand for."""
+    """Gives rows, bare switches and fields the words that stand in or beside them."""
     rows = find_rows(nodes, window)
     parts: dict[int, list[str]] = {}
     beside: dict[int, str] = {}
     switches: dict[int, list[int]] = {}
     for at, node in enumerate(nodes):
-        row = rows[at]
-        if node.text and not interactive(node) and node.shown:
-            beside.setdefault(node.parent, node.text)
-            if row >= 0:
-                said = parts.setdefault(row, [])
-                if node.text not in said and sum(map(len, said)) + len(node.text) <= MAX_JOINED:
-                    said.append(node.text)
-        elif row >= 0 and node.checked is not None and not node.clickable:
+        row, parent = rows[at], node.parent
+        if node.checked is not None and not node.clickable and row >= 0:
             switches.setdefault(row, []).append(at)
+        elif node.text and not interactive(node) and node.shown:
+            beside.setdefault(parent, node.text)
+            if parent >= 0 and nodes[parent].editable:
+                nodes[parent].hint = nodes[parent].hint or node.text
+            elif row >= 0:
+                add_part(parts.setdefault(row, []), node.text)
     for row, said in parts.items():
-        if not nodes[row].text and not nodes[row].password:
-            nodes[row].text = ", ".join(said)
+        name_row(nodes[row], said)
     for row, found in switches.items():
         if len(found) == 1 and nodes[row].checked is None:
             nodes[row].checked = nodes[found[0]].checked
             nodes[row].role = nodes[found[0]].role or nodes[row].role
     for at, node in enumerate(nodes):
-        if node.checked is not None and node.clickable and not node.text and not node.password:
+        if node.checked is not None and at not in parts:
             row = rows[at]
-            node.text = (nodes[row].text if row >= 0 else "") or beside.get(node.parent, "")
+            name_switch(node, (nodes[row].text if row >= 0 else "") or beside.get(node.parent, ""))
+
+
+def add_part(said: list[str], text: str) -> None:
+    if text not in said and sum(map(len, said)) + len(text) <= MAX_JOINED:
+        said.append(text)
+
+
+def name_row(row: Node, said: list[str]) -> None:
+    """A row speaks with its parts; a tile's own word is its state then ("On")."""
+    if row.password:
+        return
+    if not row.text:
+        row.text = ", ".join(said)
+    elif row.role == "switch" and row.text not in said:
+        row.text, row.value = ", ".join(said), row.value or row.text
+
+
+def name_switch(node: Node, said: str) -> None:
+    """A switch writes its state where others have their name."""
+    if node.password or not said:
+        return
+    if not node.text:
+        node.text = said
+    elif node.role == "switch" and node.text.lower() in STATES:
+        node.text = said
 
 
 def choose(nodes: list[Node], visible: list[bool], limit: int) -> list[int]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from app.domain.screens import Bounds, Dialect, Element, UiTree
+from app.domain.screens import Bounds, Dialect, Element, Size, UiTree
 from app.perception import roles
 
 BOXLESS = frozenset({Dialect.HTML})
 DEEP = 40
-"""Enclosing rows remembered while looking for repeated words."""
+"""Enclosing elements remembered while looking for repeated words."""
+LINE = 0.012
+"""Share of the window's height by which the middles of one line may differ."""
+TALL = 0.2
+"""A box higher than this share begins where its top is."""
 
 
 def has_boxes(tree: UiTree) -> bool:
@@ -32,18 +36,21 @@ def actionable(element: Element) -> bool:
 
 
 def candidates(tree: UiTree, *, visible_only: bool) -> Iterator[Element]:
-    """Elements that say or do something, words that a row already says left out."""
-    rows: list[Element] = []
-    everything = not has_boxes(tree)
+    """Elements that say or do something, words that something around them says left out."""
+    around: list[Element] = []
+    boxed = has_boxes(tree)
     for element in tree.elements:
-        if visible_only and not (element.visible or everything):
+        if visible_only and boxed and not element.visible:
             continue
-        rows = [row for row in rows[-DEEP:] if encloses(row.bounds, element.bounds)]
-        repeated = not everything and any(repeats(element, row) for row in rows)
-        if not repeated and (labelled(element) or actionable(element)) and not mute(element, rows):
-            yield element
-        if (element.clickable or element.checked is not None) and not element.bounds.empty:
-            rows.append(element)
+        if not (labelled(element) or actionable(element)):
+            continue
+        if boxed:
+            around = [outer for outer in around[-DEEP:] if encloses(outer.bounds, element.bounds)]
+        if any(repeats(element, outer) or mute(element, outer) for outer in around):
+            continue
+        yield element
+        if boxed and not element.bounds.empty and not element.scrollable:
+            around.append(element)
 
 
 def encloses(outer: Bounds, inner: Bounds) -> bool:
@@ -55,22 +62,28 @@ def encloses(outer: Bounds, inner: Bounds) -> bool:
     )
 
 
-def repeats(element: Element, row: Element) -> bool:
-    """Whether a row around it already says this element's words."""
+def repeats(element: Element, outer: Element) -> bool:
+    """Whether an element around it already says this one's words and can do all it can do."""
     if element.clickable or element.editable or element.scrollable or element.value:
         return False
-    if element.checked is not None and element.checked != row.checked:
+    if element.checked is not None and element.checked != outer.checked:
         return False
-    return bool(element.text) and element.text in row.text
+    text = element.text
+    if not text:
+        return False
+    if text in (outer.text, outer.value, outer.hint):
+        return True
+    return (outer.clickable or outer.checked is not None) and text in outer.text
 
 
-def mute(element: Element, rows: list[Element]) -> bool:
+def mute(element: Element, outer: Element) -> bool:
     """A switch without words of its own whose row carries its state."""
     return (
         element.checked is not None
         and not element.clickable
         and not labelled(element)
-        and any(row.checked == element.checked and row.role == element.role for row in rows)
+        and outer.checked == element.checked
+        and outer.role == element.role
     )
 
 
@@ -89,9 +102,23 @@ def priority(element: Element) -> int:
     return 3 if element.resource_id else 5
 
 
-def reading_order(element: Element) -> tuple[int, int, int]:
-    """Top to bottom, left to right, the outer one first."""
-    return (element.bounds.top, element.bounds.left, element.index)
+def in_reading_order(elements: Iterable[Element], window: Size) -> list[Element]:
+    """Line by line from the top, each line from the left; the outer one first."""
+    slack = window.height * LINE
+    tall = window.height * TALL
+
+    def middle(element: Element) -> float:
+        box = element.bounds
+        return box.top if box.height > tall else (box.top + box.bottom) / 2
+
+    lines: list[list[Element]] = []
+    anchor = 0.0
+    for element in sorted(elements, key=lambda e: (middle(e), e.index)):
+        if not lines or middle(element) > anchor + slack:
+            anchor = middle(element)
+            lines.append([])
+        lines[-1].append(element)
+    return [e for line in lines for e in sorted(line, key=lambda e: (e.bounds.left, e.index))]
 
 
 def is_bare(tree: UiTree) -> bool:

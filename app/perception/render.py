@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, utils
 
 from app.domain.screens import Element, ElementSource, Size, UiTree
 from app.perception.hit import centre
-from app.perception.listing import candidates, has_boxes, priority, reading_order
+from app.perception.listing import candidates, has_boxes, in_reading_order, priority
 from app.perception.text import shorten
 
 Estimate = Callable[[str], int]
@@ -54,7 +54,7 @@ def render(
 ) -> RenderedElements:
     """The visible elements, chosen by priority and written in reading order."""
     window = known_window(tree, window)
-    visible = sorted(candidates(tree, visible_only=True), key=reading_order)
+    visible = in_reading_order(candidates(tree, visible_only=True), window)
     hidden = 0
     if has_boxes(tree):
         hidden = sum(not element.visible for element in candidates(tree, visible_only=False))

@@ -16,6 +16,8 @@ COLUMNS = 12
 """Grid on which places are compared across the window; finer would tell values apart."""
 TOP = 0.3
 """Share of the window in which a page writes its title."""
+BAR = 0.12
+"""Share in which the first words are the title where nothing says so."""
 STATUS_BAR = 0.06
 SYSTEM = "com.android.systemui"
 
@@ -87,16 +89,19 @@ def seen(tree: UiTree, window: Size) -> list[Element]:
 
 def heading(tree: UiTree, window: Size) -> str:
     """The title that a page writes at its top, numbers left out; empty when there is none."""
-    low = window.height * TOP
+    guess = ""
     for element in sorted(
-        (e for e in tree.elements if (e.visible or not has_boxes(tree)) and e.text),
+        (e for e in tree.elements if e.text and (e.visible or not has_boxes(tree))),
         key=lambda e: (e.bounds.top, e.index),
     ):
-        if element.bounds.top > low:
+        if element.bounds.top > window.height * TOP:
             break
+        title = DIGITS.sub("#", shorten(element.text, 80))
         if element.role in ("heading", "toolbar") or TITLE_ID.search(element.resource_id):
-            return DIGITS.sub("#", shorten(element.text, 80))
-    return ""
+            return title
+        if not guess and element.role == "text" and element.bounds.top <= window.height * BAR:
+            guess = "" if element.package == SYSTEM else title
+    return guess
 
 
 def content_hash(tree: UiTree, window: Size) -> str:

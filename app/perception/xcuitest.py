@@ -43,7 +43,11 @@ def make_node(tag: str, attributes: Mapping[str, str]) -> Node | None:
     if role in roles.CHECKABLE:
         node.checked = flag(value)
         value = ""
-    identify(node, attributes, value)
+    if name == PREFIX + "Application":
+        # Its label names the app, not something to read on the screen.
+        node.resource_id = tidy(get("name", ""), 300)
+    else:
+        identify(node, attributes, value)
     return node
 
 
