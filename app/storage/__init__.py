@@ -1,0 +1,1 @@
+"""Keeps everything: rows, events, artifacts and the search index."""
