@@ -1,0 +1,1 @@
+"""The model behind one door: gateway, Gemini, the offline model, prices."""

@@ -1,0 +1,79 @@
+"""Lets background calls wait while an operator call to the same model is in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from app.domain.messages import Role
+
+BACKGROUND = frozenset({Role.SUMMARIZER, Role.CHUNK_WRITER})
+PATIENCE = 30.0
+"""Seconds after which one background call is let through a busy lane."""
+
+
+class LaneKey(NamedTuple):
+    """Calls that compete for one quota."""
+
+    account: str
+    model: str
+
+
+class Lane:
+    """The calls of one account and model."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._in_flight = 0
+        self._free = asyncio.Event()
+        self._free.set()
+        self._turn = asyncio.Lock()
+        self.admitted_busy = 0
+        """Background calls let through because the lane stayed busy."""
+
+    @asynccontextmanager
+    async def foreground(self) -> AsyncIterator[None]:
+        self._in_flight += 1
+        self._free.clear()
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            if not self._in_flight:
+                self._free.set()
+
+    async def background(self) -> None:
+        """Returns when a background call may start. Waiters go one by one."""
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._free.wait()
+            except TimeoutError:
+                self.admitted_busy += 1
+
+
+class Lanes:
+    """All lanes of a process."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._lanes: dict[LaneKey, Lane] = {}
+
+    def lane(self, key: LaneKey) -> Lane:
+        return self._lanes.setdefault(key, Lane(self._patience))
+
+    @property
+    def admitted_busy(self) -> int:
+        return sum(lane.admitted_busy for lane in self._lanes.values())
+
+    @asynccontextmanager
+    async def enter(self, key: LaneKey, role: Role) -> AsyncIterator[None]:
+        lane = self.lane(key)
+        if role in BACKGROUND:
+            await lane.background()
+            yield
+        else:
+            async with lane.foreground():
+                yield
