@@ -1,0 +1,42 @@
+"""Is it up, is it ready, and what is it doing."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from app import __version__
+from app.api.dependencies import QueriesDep, ServiceDep
+from app.api.schemas import Health, Ready
+from app.errors import ArtemisError
+
+probes = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"])
+
+
+@probes.get("/healthz")
+async def healthz() -> Ready:
+    """The process answers."""
+    return Ready(status="ok", version=__version__)
+
+
+@probes.get("/readyz", responses={503: {"model": Ready, "description": "Not ready yet."}})
+async def readyz(request: Request, response: Response) -> Ready:
+    """The store answers, so tasks can be taken."""
+    try:
+        await request.app.state.queries.task_counts()
+    except ArtemisError as error:
+        response.status_code = 503
+        return Ready(status="not ready", version=__version__, problems=[error.message])
+    return Ready(status="ok", version=__version__)
+
+
+@router.get("/health")
+async def health(queries: QueriesDep, service: ServiceDep) -> Health:
+    """Tasks by state and live viewers."""
+    counts = await queries.task_counts()
+    return Health(
+        version=__version__,
+        tasks_by_state={state.value: number for state, number in counts.items()},
+        viewers=service.bus.viewers,
+        providers=list(service.providers()),
+    )
