@@ -37,6 +37,8 @@ class Control:
         self.resume_receipts: deque[str] = deque()
         self.look_receipts: deque[str] = deque()
         self.paused = False
+        self.open_question: tuple[str, str] | None = None
+        """Id and kind of the question a person is asked now."""
         self._instructions: deque[Injected] = deque()
         self._replies: dict[str, Reply] = {}
         self._changed = asyncio.Event()

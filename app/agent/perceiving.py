@@ -24,16 +24,14 @@ async def look(run: Run) -> tuple[DeviceView, Interpreted]:
             view = await run.ports.device.observe()
     except TimeoutError:
         raise SessionLost(f"the device gave no answer within {OBSERVE_DEADLINE:.0f} s") from None
-    seen = await asyncio.to_thread(
-        perception.interpret, view, run.observation, run.rules.perception
-    )
+    seen = await asyncio.to_thread(perception.interpret, view, run.rules.perception)
     return view, seen
 
 
 async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
     """Stores a look's evidence and gives the observation that refers to it."""
     put = run.ports.artifacts.put
-    shot, source = view.screenshot, view.source
+    shot, source, shown = view.screenshot, view.source, seen.model_image
     return Observation(
         observation_id=run.ports.new_id(),
         taken_at=view.taken_at,
@@ -51,7 +49,7 @@ async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
         problems=seen.problems,
         notes=view.notes,
         screenshot=await put(shot.data, shot.media_type) if shot is not None else None,
-        model_image=await put(seen.jpeg, "image/jpeg") if seen.jpeg else None,
+        model_image=await put(shown.data, "image/jpeg") if shown is not None else None,
         image_size=seen.image_size,
         black=seen.black,
         source_ref=await put(source.text.encode(errors="replace"), "text/plain; charset=utf-8")

@@ -13,6 +13,7 @@ from app.agent.flow import EndTask, failed
 from app.domain.actions import Action, Receipt, Verdict
 from app.domain.config import AgentConfig, DeviceConfig, MemoryConfig, PerceptionConfig
 from app.domain.events import (
+    ControlApplied,
     Event,
     FallbackUsed,
     QuestionAnswered,
@@ -54,6 +55,8 @@ class Rules(NamedTuple):
     memory: MemoryConfig
     perception: PerceptionConfig
     device: DeviceConfig
+    offline: bool = False
+    """The offline model drives."""
 
 
 class Attempted(NamedTuple):
@@ -190,9 +193,21 @@ class Run:
         self.note(QuestionAsked(question=question))
         await self.change_state(TaskState.WAITING, text)
         waited_from = self.ports.clock.monotonic()
-        reply = await self._reply(question, waited_from)
+        self.control.open_question = (question.question_id, kind)
+        try:
+            reply = await self._reply(question, waited_from)
+        finally:
+            self.control.open_question = None
         self.started += self.ports.clock.monotonic() - waited_from
         self.note(
+            ControlApplied.model_validate(
+                {
+                    "receipt_id": reply.receipt_id,
+                    "control": {True: "approve", False: "deny", None: "answer"}[reply.approved],
+                    "applied": True,
+                    "step_number": self.step_number,
+                }
+            ),
             QuestionAnswered(
                 question_id=question.question_id,
                 question=text,
@@ -200,7 +215,7 @@ class Run:
                 approved=reply.approved,
                 by=reply.by,
                 step_number=self.step_number,
-            )
+            ),
         )
         await self.change_state(TaskState.RUNNING, "answered")
         return reply

@@ -146,7 +146,7 @@ async def _begin(run: Run, history: TaskHistory) -> None:
     if not history.stable_prefix:
         body = run.transcript.stable.to_json().encode()
         ref = await run.ports.artifacts.put(body, "application/json")
-        run.note(PrefixStored(stable_ref=ref))
+        run.note(PrefixStored(stable_ref=ref, offline=run.rules.offline))
     if history.open_question is not None:
         run.note(
             QuestionAnswered(

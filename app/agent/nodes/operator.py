@@ -112,12 +112,16 @@ async def _tail(run: Run, turn: Turn) -> TailFacts:
 
 
 def _elements(run: Run, seen: Observation) -> Elements:
+    done: dict[int, render.RenderedElements] = {}
+
     def rendered(tokens: int) -> render.RenderedElements:
-        return render.render(seen.tree, seen.window, tokens, run.rules.perception.max_text)
+        if tokens not in done:
+            longest = run.rules.perception.max_text
+            done[tokens] = render.render(seen.tree, seen.window, tokens, longest)
+        return done[tokens]
 
     def counts(tokens: int) -> tuple[int, int]:
-        shown = rendered(tokens)
-        return shown.shown, shown.total
+        return rendered(tokens).shown, rendered(tokens).total
 
     return Elements(render=lambda tokens: rendered(tokens).text, counts=counts)
 

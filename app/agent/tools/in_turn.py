@@ -190,10 +190,11 @@ async def _update_plan(run: Run, args: JsonObject) -> str:
 
 async def _explore(run: Run, args: JsonObject) -> str:
     read = _Explore.model_validate(args)
-    tree = run.current_turn().observation.tree
+    seen = run.current_turn().observation
+    tree = seen.tree
     if not tree.usable:
         raise ToolRefused(f"this screen has no element tree: {tree.reason or tree.status.value}")
-    lines = render.find(tree, run.current_turn().observation.window, read.query, EXPLORED)
+    lines = render.find(tree, read.query, EXPLORED, seen.window)
     return "\n".join(lines) or "no element of this screen matches"
 
 
