@@ -77,7 +77,8 @@ class Collector:
             elif len(self.nodes) >= self._max_nodes:
                 self.dropped += 1
             else:
-                node = self._dialect.make(tag, attributes)
+                # The parser's own mapping is slow to ask.
+                node = self._dialect.make(tag, dict(attributes))
                 if node is not None:
                     self.rootless = self.rootless or depth == 1
                     node.parent = parent
@@ -158,7 +159,8 @@ def _parse(text: str, collector: Collector, *, recover: bool = False) -> str:
         target=cast(Any, collector),
         encoding="utf-8",
         recover=recover,
-        resolve_entities=False,
+        # Off would leave `&#38;` for `&amp;` in attributes; declarations are refused before this.
+        resolve_entities=cast(Any, "internal"),
         no_network=True,
         load_dtd=False,
         huge_tree=False,
@@ -168,7 +170,8 @@ def _parse(text: str, collector: Collector, *, recover: bool = False) -> str:
         for start in range(0, len(data), CHUNK):
             parser.feed(data[start : start + CHUNK])
             if collector.full:
-                collector.dropped += len(START_TAG_BYTES.findall(data, start + CHUNK))
+                unread = data.rfind(b">", 0, start + CHUNK) + 1
+                collector.dropped += len(START_TAG_BYTES.findall(data, unread))
                 return ""
         parser.close()
     except etree.LxmlError as error:

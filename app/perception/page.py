@@ -13,6 +13,8 @@ from app.perception.text import MAX_TEXT, excerpt, tidy, whole
 
 NO_BOXES = "a page source has no boxes; nothing in it can be tapped by its place"
 
+TOO_DEEP = "nested too deeply; the rest of the page was not read"
+
 SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "head", "iframe"})
 VOID = frozenset({"input", "img", "br", "hr", "meta", "link", "wbr", "source", "area", "col"})
 # Tags that begin an element of their own; the words of all others flow into the one around them.
@@ -31,6 +33,8 @@ PRESSED = frozenset({"submit", "button", "reset", "image", "file"})
 CONTROLS = frozenset({"link", "button", "field", "combobox", "checkbox", "radio", "slider"})
 
 CHUNK = 1 << 16
+MAX_DEPTH = 2_000
+"""Open tags; the parser's time for a stray end tag grows with them."""
 
 
 def read(text: str, max_nodes: int) -> Reading:
@@ -50,9 +54,11 @@ def read(text: str, max_nodes: int) -> Reading:
     except etree.LxmlError as problem:
         error = tidy(str(problem).split(", line")[0], 120)
     target.finish()
-    if not target.nodes and error:
-        return Reading(failed=f"the page cannot be read ({error}): {excerpt(text)}")
+    if not target.nodes and (error or target.too_deep):
+        return Reading(failed=f"the page cannot be read ({error or TOO_DEEP}): {excerpt(text)}")
     faults = [NO_BOXES] + ([f"broken HTML ({error})"] if error else [])
+    if target.too_deep:
+        faults.append(TOO_DEEP)
     return Reading(nodes=target.nodes, faults=faults, dropped=target.dropped)
 
 
@@ -64,6 +70,7 @@ class PageTarget:
         self._open: list[tuple[str, int]] = []
         """Open blocks: the tag and the position of its node."""
         self._skipping: list[str] = []
+        self._depth = 0
         self._kept: list[Node] = []
         self._words: list[list[str]] = []
         self._sizes: list[int] = []
@@ -72,10 +79,15 @@ class PageTarget:
 
     @property
     def full(self) -> bool:
-        return self.dropped > 20 * self._max_nodes
+        return self.dropped > 20 * self._max_nodes or self.too_deep
+
+    @property
+    def too_deep(self) -> bool:
+        return self._depth > MAX_DEPTH
 
     def start(self, tag: str, attributes: Mapping[str, str | None]) -> None:
         tag = tag.lower()
+        self._depth += 1
         if self._skipping or tag in SKIPPED or "hidden" in attributes:
             if tag not in VOID:
                 self._skipping.append(tag)
@@ -96,6 +108,7 @@ class PageTarget:
 
     def end(self, tag: str) -> None:
         tag = tag.lower()
+        self._depth -= 1
         if self._skipping:
             # A page that never closes what it opened is held at that point: bounded look back.
             for back in range(1, min(len(self._skipping), 50) + 1):

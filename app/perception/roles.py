@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Endings of Android and iOS class names, longest meaning first; the first match decides.
 ENDINGS: tuple[tuple[str, str], ...] = (
@@ -72,6 +73,7 @@ CHECKABLE = frozenset({"checkbox", "radio", "switch"})
 CONTAINERS = frozenset({"list", "scroll", "web", "group", "dialog", "toolbar", "document"})
 
 
+@lru_cache(maxsize=512)
 def of_class(name: str) -> str:
     """The role of a native class name, or an empty string for a mere container."""
     if name.startswith("XCUIElementType"):

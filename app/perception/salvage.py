@@ -9,6 +9,7 @@ MAX_PARTS = 200_000
 """Brackets in a text that is parsed as a whole; beyond it, item by item."""
 MAX_ITEM = 1 << 16
 """Characters of one item when a list is read item by item."""
+USUAL_ITEM = 1 << 11
 
 OPENERS = "{["
 
@@ -42,14 +43,19 @@ def items(text: str, start: int) -> Iterator[object]:
     """The list's items one by one, until the end, the cut, or an item too large."""
     decoder = json.JSONDecoder()
     at = start
-    while True:
+    for _ in range(MAX_PARTS):
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         if at >= len(text) or text[at] == "]":
             return
-        try:
-            item, used = decoder.raw_decode(text[at : at + MAX_ITEM])
-        except (ValueError, RecursionError):
+        # Most items are small; a copy of the largest allowed for each would be slow.
+        for size in (USUAL_ITEM, MAX_ITEM):
+            try:
+                item, used = decoder.raw_decode(text[at : at + size])
+            except (ValueError, RecursionError):
+                continue
+            break
+        else:
             return
         yield item
         at += used

@@ -30,7 +30,8 @@ def decode(data: bytes) -> str:
             return data.decode(name, "replace")
     head = data[:4096]
     if head.count(0) > len(head) // 3:
-        return data.decode("utf-16-le" if head[1::2].count(0) else "utf-16-be", "replace")
+        little = head[1::2].count(0) > head[::2].count(0)
+        return data.decode("utf-16-le" if little else "utf-16-be", "replace")
     return data.decode("utf-8", "replace")
 
 

@@ -71,7 +71,7 @@ def parse(source: UiSource, window: Size, config: PerceptionConfig) -> UiTree:
     """Reads a source as far as it can be read. `failed` is never `empty`."""
     text, faults = prepare(source.text, config.max_source_bytes)
     dialect = resolve(source.dialect, sniff(text))
-    if not text.strip():
+    if not text.strip(" \t\r\n\0\ufeff\ufffd"):
         return UiTree(status=TreeStatus.FAILED, reason="the source is empty", dialect=dialect)
     if source.dialect in XML and dialect is Dialect.HTML:
         reason = f"the device answered with a web page, not a UI tree: {excerpt(gist(text))}"
