@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, Table, func, select
+from sqlalchemy import Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.domain.plans import Plan
@@ -17,6 +16,7 @@ from app.storage import tables
 from app.storage.db import Database
 from app.storage.rows import (
     MESSAGES,
+    AnyRow,
     parsed,
     to_check,
     to_instruction,
@@ -74,7 +74,7 @@ async def load_history(
     )
 
 
-async def load_step(row: Row[Any], artifacts: Artifacts, *, whole: bool = True) -> StepRecord:
+async def load_step(row: AnyRow, artifacts: Artifacts, *, whole: bool = True) -> StepRecord:
     """A step with its messages and element lists, as far as they still exist."""
     step = to_step(row)
     if not whole:
@@ -100,14 +100,14 @@ async def with_elements(observation: Observation, artifacts: Artifacts) -> Obser
     return observation.model_copy(update={"tree": UiTree.model_validate_json(content)})
 
 
-def seconds_spent(row: Row[Any], until: datetime) -> float:
+def seconds_spent(row: AnyRow, until: datetime) -> float:
     """Seconds in state running up to a time."""
     if row.state != TaskState.RUNNING or row.running_since is None:
         return float(row.seconds_spent)
     return float(row.seconds_spent + max(0.0, (until - row.running_since).total_seconds()))
 
 
-async def _task_row(connection: AsyncConnection, task_id: str) -> Row[Any]:
+async def _task_row(connection: AsyncConnection, task_id: str) -> AnyRow:
     query = select(tables.task).where(tables.task.c.task_id == task_id)
     row = (await connection.execute(query)).one_or_none()
     if row is None:
@@ -117,7 +117,7 @@ async def _task_row(connection: AsyncConnection, task_id: str) -> Row[Any]:
 
 async def _rows_of(
     connection: AsyncConnection, table: Table, task_id: str, *order: str
-) -> list[Row[Any]]:
+) -> list[AnyRow]:
     query = select(table).where(table.c.task_id == task_id)
     query = query.order_by(*(table.c[name] for name in order))
     return list((await connection.execute(query)).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, insert, select
 
 from app.domain.actions import Outcome, Receipt, Verdict
 from app.domain.events import (
@@ -21,7 +21,7 @@ from app.domain.tasks import StepState, Task, TaskSpec, TaskState
 from app.errors import Conflict, NotFound
 from app.storage import tables
 from app.storage.db import Database
-from app.storage.rows import TASK, to_task
+from app.storage.rows import TASK, AnyRow, to_task
 from app.storage.types import to_document
 from app.storage.writing import append
 
@@ -161,7 +161,7 @@ class TaskRepository:
         )
         return self._append(connection, task_id, *steps, change)
 
-    def _interrupted(self, step: Row[Any, Any]) -> StepFinished:
+    def _interrupted(self, step: AnyRow) -> StepFinished:
         unknown = "The process ended before the outcome was recorded; the action may have happened."
         return StepFinished(
             step_id=step.step_id,
@@ -230,7 +230,7 @@ def _task(connection: Connection, task_id: str, *, lock: bool = False) -> Task:
     return to_task(row)
 
 
-def _open_steps(connection: Connection, task_id: str) -> Sequence[Row[Any, Any]]:
+def _open_steps(connection: Connection, task_id: str) -> Sequence[AnyRow]:
     row = tables.step.c
     query = select(row.step_id, row.step_number).where(
         row.task_id == task_id, row.state == StepState.DECIDED.value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import Row
@@ -33,6 +33,7 @@ RECOVERIES: TypeAdapter[tuple[Recovery, ...]] = TypeAdapter(tuple[Recovery, ...]
 MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
 
 V = TypeVar("V", bound=Value)
+AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
 # All but what only a runner needs.
 _RUNNERS = ("observation", "stable_ref", "frozen_ref", "idempotency_key")
@@ -47,7 +48,7 @@ def parsed(kind: type[V], document: str | None) -> V | None:
     return None if document is None else kind.model_validate_json(document)
 
 
-def to_task(row: Row[Any]) -> Task:
+def to_task(row: AnyRow) -> Task:
     return Task(
         task_id=row.task_id,
         spec=TaskSpec.model_validate_json(row.spec),
@@ -71,7 +72,7 @@ def to_task(row: Row[Any]) -> Task:
     )
 
 
-def to_usage(row: Row[Any]) -> Usage:
+def to_usage(row: AnyRow) -> Usage:
     return Usage(
         prompt=row.prompt_tokens,
         cached=row.cached_tokens,
@@ -80,7 +81,7 @@ def to_usage(row: Row[Any]) -> Usage:
     )
 
 
-def to_step(row: Row[Any]) -> StepRecord:
+def to_step(row: AnyRow) -> StepRecord:
     """A step without its messages and element lists: those are artifacts."""
     return StepRecord(
         step_id=row.step_id,
@@ -111,7 +112,7 @@ def to_step(row: Row[Any]) -> StepRecord:
     )
 
 
-def to_call(row: Row[Any]) -> ModelCallRecord:
+def to_call(row: AnyRow) -> ModelCallRecord:
     return ModelCallRecord(
         call_id=row.call_id,
         role=row.role,
@@ -134,13 +135,13 @@ def to_call(row: Row[Any]) -> ModelCallRecord:
     )
 
 
-def to_event(row: Row[Any]) -> StoredEvent:
+def to_event(row: AnyRow) -> StoredEvent:
     return StoredEvent(
         seq=row.seq, task_id=row.task_id, at=row.at, event=EVENT.validate_json(row.event)
     )
 
 
-def to_check(row: Row[Any]) -> Check:
+def to_check(row: AnyRow) -> Check:
     return Check(
         number=row.number,
         text=row.text,
@@ -149,15 +150,15 @@ def to_check(row: Row[Any]) -> Check:
     )
 
 
-def to_note(row: Row[Any]) -> Note:
+def to_note(row: AnyRow) -> Note:
     return Note(key=row.key, text=row.text, step_number=row.step_number)
 
 
-def to_instruction(row: Row[Any]) -> Instruction:
+def to_instruction(row: AnyRow) -> Instruction:
     return Instruction(number=row.number, text=row.text, step_number=row.step_number)
 
 
-def to_question(row: Row[Any]) -> Question:
+def to_question(row: AnyRow) -> Question:
     return Question(
         question_id=row.question_id, kind=row.kind, text=row.text, step_number=row.step_number
     )

@@ -19,13 +19,14 @@ MAX_TOKEN = 80  # characters; longer ones (base64) are cut
 MAX_QUERY_TOKENS = 64
 MAX_QUERY = 20_000  # characters
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u1100-\u11ff"  # kana, Hangul
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
-_RUN = re.compile(f"[{_UNSPACED}]+|[^\\s{_UNSPACED}]+")
-_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+"""Ranges of a character class: scripts written without spaces between words."""
+_RUN = re.compile(f"[{UNSPACED}]+|[^\\s{UNSPACED}]+")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
 _GROUPED = re.compile(r"\D*(\d{1,3}(?:[,.']\d{3})+)(?:[.,]\d+)?\D*")
@@ -63,9 +64,10 @@ class Tokens(NamedTuple):
 
 def fold(text: str) -> str:
     """The text as it is compared: without case, width, Arabic vowel signs and odd spaces."""
-    return _IGNORED.sub("", _same_digits(unicodedata.normalize("NFKC", text).casefold())).translate(
-        _ARABIC
-    )
+    if not text.isascii():
+        text = _same_digits(unicodedata.normalize("NFKC", text))
+        text = _IGNORED.sub("", text).translate(_ARABIC)
+    return " ".join(text.casefold().split())
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -91,7 +93,9 @@ def tokenise(text: str) -> Tokens:
     """All tokens of a text, as yet in their own script."""
     tokens = Tokens([], [], [])
     # Case is kept until identifiers are split at it.
-    text = _IGNORED.sub("", _same_digits(unicodedata.normalize("NFKC", text))).translate(_ARABIC)
+    if not text.isascii():
+        text = _same_digits(unicodedata.normalize("NFKC", text))
+        text = _IGNORED.sub("", text).translate(_ARABIC)
     for run in _RUN.findall(text):
         if _UNSPACED_START.match(run):
             _add_unspaced(run, tokens)

@@ -1,0 +1,53 @@
+"""Everything the pages and the interfaces read; the only part of storage they know."""
+
+from __future__ import annotations
+
+from app.domain.ports import Artifacts
+from app.storage.db import Database
+from app.storage.queries.figures import FigureQueries
+from app.storage.queries.steps import StepQueries
+from app.storage.queries.tasks import TaskQueries
+from app.storage.queries.views import (
+    AnsweredQuestion,
+    CallView,
+    DeviceUse,
+    DiskUse,
+    Health,
+    PlanRevision,
+    RememberedValue,
+    RoleSpend,
+    StepsWindow,
+    StepView,
+    TaskDisk,
+    TaskPage,
+    TaskView,
+)
+
+__all__ = [
+    "AnsweredQuestion",
+    "CallView",
+    "DeviceUse",
+    "DiskUse",
+    "FigureQueries",
+    "Health",
+    "PlanRevision",
+    "Queries",
+    "RememberedValue",
+    "RoleSpend",
+    "StepQueries",
+    "StepView",
+    "StepsWindow",
+    "TaskDisk",
+    "TaskPage",
+    "TaskQueries",
+    "TaskView",
+]
+
+
+class Queries:
+    """All questions to the store, by what they are about."""
+
+    def __init__(self, db: Database, artifacts: Artifacts) -> None:
+        self.tasks = TaskQueries(db)
+        self.steps = StepQueries(db, artifacts)
+        self.figures = FigureQueries(db)
