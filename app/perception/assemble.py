@@ -23,15 +23,17 @@ def find_window(nodes: list[Node], given: Size, stated: Size | None) -> Size:
         return given
     if stated is not None:
         return stated
-    # The first box is the root's; only where that is missing do all of them count.
-    boxes = [node.box for node in nodes if not node.box.empty]
-    if not boxes:
-        return Size(width=0, height=0)
-    if nodes[0].box.empty or nodes[0].box.left > 0 or nodes[0].box.top > 0:
-        return Size(
-            width=max(0, *(b.right for b in boxes), 0), height=max(0, *(b.bottom for b in boxes), 0)
-        )
-    return Size(width=nodes[0].box.right, height=nodes[0].box.bottom)
+    # The first box is the root's; only where that is none of a screen do all of them count.
+    root = nodes[0].box
+    boxes = [root] if is_screen(root) else [node.box for node in nodes if not node.box.empty]
+    return Size(
+        width=max(0, *(box.right for box in boxes), 0),
+        height=max(0, *(box.bottom for box in boxes), 0),
+    )
+
+
+def is_screen(box: Box) -> bool:
+    return not box.empty and box.left <= 0 < box.right and box.top <= 0 < box.bottom
 
 
 def find_keyboard(nodes: list[Node], window: Size) -> Box | None:

@@ -451,6 +451,15 @@ def test_scrolled_out_of_a_list_is_not_visible() -> None:
     assert [(e.text, e.visible) for e in tree.elements[1:]] == [("seen", True), ("gone", False)]
 
 
+@pytest.mark.parametrize(
+    "box", ["[0,-2][5,-1]", "[-9,0][-3,5]", "[5,5][1,1]", "[-9999999,0][99999999,5]", "[1,2]", ""]
+)
+def test_a_root_that_is_off_the_screen_does_not_make_the_window(box: str) -> None:
+    text = dump(node(bounds=box), node(text="a", bounds="[0,0][300,600]"))
+    tree = parse(UiSource(dialect=U2, text=text), Size(width=0, height=0), CONFIG)
+    assert tree.elements[1].visible
+
+
 # --- encodings -------------------------------------------------------------------------------
 
 
