@@ -85,6 +85,9 @@ class Settings(BaseSettings):
     demo_port: int = Field(default=0, ge=0, le=65_535)
     """Port of the demo phone; 0 takes a free one."""
 
+    demo_seed: int = Field(default=1, ge=0, lt=2**31)
+    """What the demo phone's content is generated from."""
+
     resume_interrupted: bool = True
     """A restarted server goes on with interrupted tasks; else it only says what it left."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

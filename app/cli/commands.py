@@ -1,0 +1,186 @@
+"""The commands and their options; what they do stands in the modules beside this one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli import demo as demo_command
+from app.cli import devices as devices_command
+from app.cli import doctor as doctor_command
+from app.cli import running, serving
+from app.cli import tasks as tasks_command
+from app.cli.logs import set_up_logs
+from app.domain.tasks import Approval
+from app.errors import InvalidInput
+from app.settings import Settings, load_settings
+
+app = typer.Typer(
+    help="Give a phone a goal in plain words, watch it being reached, prove what happened.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+tasks_app = typer.Typer(help="See and control tasks.", no_args_is_help=True)
+devices_app = typer.Typer(help="See, add, test and retire devices.", no_args_is_help=True)
+bench_app = typer.Typer(help="Measure Artemis itself.", no_args_is_help=True)
+app.add_typer(tasks_app, name="tasks")
+app.add_typer(devices_app, name="devices")
+app.add_typer(bench_app, name="bench")
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+TaskId = Annotated[str, typer.Argument(help="The task's id.")]
+
+
+def _run(work: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
+    """Runs a command on the settings; its result is the exit code."""
+    settings = load_settings()
+    set_up_logs(settings.log_level)
+    try:
+        code = asyncio.run(work(settings))
+    except KeyboardInterrupt:
+        code = 130
+    raise typer.Exit(code)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to bind.")] = "",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = -1,
+    demo: Annotated[bool, typer.Option(help="Supervise Appium and the demo phone too.")] = False,
+) -> None:
+    """Serve the console and the REST API, and run tasks."""
+    given: dict[str, object] = {"host": host} if host else {}
+    if port >= 0:
+        given["port"] = port
+    _run(lambda settings: serving.serve(settings.model_copy(update=given), demo=demo))
+
+
+@app.command()
+def demo(
+    once: Annotated[bool, typer.Option(help="Exit after the task.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before spending.")] = False,
+) -> None:
+    """Start everything, run the demo task, print each step, keep serving."""
+    _run(lambda settings: demo_command.demo(settings, once=once, yes=yes))
+
+
+@app.command()
+def run(
+    goal: Annotated[str, typer.Argument(help="What is to be reached, in plain words.")],
+    device: Annotated[str, typer.Option(help="Name of the device.")] = "demo",
+    as_json: AsJson = False,
+    steps: Annotated[int, typer.Option(help="Limit of steps; 0: the configured one.")] = 0,
+    seconds: Annotated[float, typer.Option(help="Limit of time; 0: the configured one.")] = 0,
+    cost: Annotated[float, typer.Option(help="Limit in USD; 0: the configured one.")] = 0,
+    models: Annotated[str, typer.Option(help="offline or gemini; empty: the default.")] = "",
+    approval: Annotated[Approval, typer.Option(help="When a person must agree.")] = Approval.NEVER,
+    schema: Annotated[
+        Path | None, typer.Option(help="File with a JSON schema for the answer.")
+    ] = None,
+    detach: Annotated[bool, typer.Option(help="Submit and return at once.")] = False,
+) -> None:
+    """Run a task and print what happens; exit code 0 only if it completed."""
+    body: dict[str, object] = {"goal": goal, "device": device, "approval": approval.value}
+    limits = {"steps": steps, "seconds": seconds, "cost_usd": cost}
+    body |= {"models": models} if models else {}
+    if schema is not None:
+        body["answer_schema"] = _read_schema(schema)
+    wanted = {k: v for k, v in limits.items() if v}
+    _run(lambda s: running.run(s, body, wanted, as_json=as_json, detach=detach))
+
+
+@app.command()
+def delete(task_id: TaskId) -> None:
+    """Delete an ended task with everything recorded about it."""
+    _run(lambda settings: tasks_command.delete(settings, task_id))
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what is missing and how to get it."""
+    _run(lambda settings: doctor_command.doctor(settings, as_json=as_json))
+
+
+@tasks_app.command("list")
+def tasks_list(
+    state: Annotated[str, typer.Option(help="Only tasks in this state.")] = "",
+    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List tasks, newest first."""
+    _run(lambda s: tasks_command.listing(s, state, limit, as_json=as_json))
+
+
+@tasks_app.command("show")
+def tasks_show(task_id: TaskId, as_json: AsJson = False) -> None:
+    """Show a task and its steps."""
+    _run(lambda settings: tasks_command.show(settings, task_id, as_json=as_json))
+
+
+@tasks_app.command("pause")
+def tasks_pause(task_id: TaskId) -> None:
+    """Pause at the next turn."""
+    _run(lambda settings: tasks_command.control(settings, task_id, "pause"))
+
+
+@tasks_app.command("resume")
+def tasks_resume(task_id: TaskId) -> None:
+    """Go on with a paused or interrupted task."""
+    _run(lambda settings: tasks_command.control(settings, task_id, "resume"))
+
+
+@tasks_app.command("cancel")
+def tasks_cancel(task_id: TaskId) -> None:
+    """End a task."""
+    _run(lambda settings: tasks_command.control(settings, task_id, "cancel"))
+
+
+@tasks_app.command("say")
+def tasks_say(task_id: TaskId, text: Annotated[str, typer.Argument()]) -> None:
+    """Tell the agent something; heard at the next turn, kept word for word."""
+    _run(lambda settings: tasks_command.control(settings, task_id, "inject", {"text": text}))
+
+
+@devices_app.command("list")
+def devices_list(as_json: AsJson = False) -> None:
+    """List devices and what holds them."""
+    _run(lambda settings: devices_command.listing(settings, as_json=as_json))
+
+
+@devices_app.command("test")
+def devices_test(name: str, as_json: AsJson = False) -> None:
+    """Open a real session, look once, close it."""
+    _run(lambda settings: devices_command.test(settings, name, as_json=as_json))
+
+
+@devices_app.command("retire")
+def devices_retire(name: str) -> None:
+    """Take a device out of use; what it did stays."""
+    _run(lambda settings: devices_command.retire(settings, name))
+
+
+@bench_app.command("step")
+def bench_step(
+    steps: Annotated[int, typer.Option(help="Steps to measure.")] = 100, as_json: AsJson = False
+) -> None:
+    """The own cost of a step: no model, no device."""
+    from app.bench import step as bench
+
+    _run(lambda settings: bench.main(settings, steps, as_json=as_json))
+
+
+def _read_schema(path: Path) -> dict[str, Any]:
+    try:
+        schema = json.loads(path.read_text())
+    except (OSError, json.JSONDecodeError) as error:
+        raise InvalidInput(f"{os.fspath(path)} is not a JSON file: {error}") from None
+    if not isinstance(schema, dict):
+        raise InvalidInput(f"{os.fspath(path)} holds no JSON schema object")
+    return schema

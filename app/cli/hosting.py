@@ -1,0 +1,96 @@
+"""Serves the application inside this process, for `serve`, `demo` and commands without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
+
+import uvicorn
+
+from app.errors import ConfigurationError
+from app.main import create_app
+from app.settings import Settings
+
+START_DEADLINE = 90.0
+"""Seconds for the application to be ready, Appium included."""
+STOP_DEADLINE = 20
+
+
+class Hosted(NamedTuple):
+    """A server in this process."""
+
+    settings: Settings
+    """With the real port."""
+    address: str
+    one_time_address: str
+    ended: asyncio.Task[None]
+
+
+class _Server(uvicorn.Server):
+    """Leaves the process's signals to the command."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def hosted(settings: Settings, *, demo: bool) -> AsyncIterator[Hosted]:
+    """Serves until the block is left; raises what kept the application from starting."""
+    listener = _listen(settings)
+    port = listener.getsockname()[1]
+    settings = settings.model_copy(update={"port": port})
+    app = create_app(settings, demo=demo)
+    server = _Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=STOP_DEADLINE,
+            ws_ping_interval=20,
+            ws_ping_timeout=20,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+    try:
+        await _until_started(server, serving)
+        if app.state.failure is not None:
+            raise app.state.failure
+        if serving.done():
+            raise ConfigurationError("the server stopped before it was ready")
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{port}"
+        yield Hosted(settings, address, f"{address}/open?token={app.state.one_time_token}", serving)
+    finally:
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+        listener.close()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"{settings.host}:{settings.port} cannot be used: {error.strerror}",
+            hint="stop what listens there, or set ARTEMIS_PORT",
+        ) from None
+    return listener
+
+
+async def _until_started(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
+    """Returns when the server is ready or has given up."""
+    try:
+        async with asyncio.timeout(START_DEADLINE):
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise ConfigurationError(f"not ready within {START_DEADLINE:.0f} s") from None
