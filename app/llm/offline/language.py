@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.llm.offline.commands import Command, with_round
+from app.llm.offline.commands import ENDS, Command, Verb, with_round
 from app.llm.offline.grammar import MARK_END, MARK_START, REPEAT, read_statement
 
 MAX_COMMANDS = 20_000
@@ -116,6 +116,15 @@ def parse(text: str) -> Program:
         told = f"the text is longer than {MAX_TEXT:,} characters"
         return Program((), (Problem(1, text[:40], told),))
     return _Reader().read(text)
+
+
+@lru_cache(maxsize=64)
+def goal_program(goal: str) -> Program:
+    """A goal's program; one that does not say how it ends, ends with an answer of its own."""
+    program = parse(goal)
+    if not program.readable or program.commands[-1].verb in ENDS:
+        return program
+    return Program((*program.commands, Command(Verb.ANSWER)))
 
 
 class _Reader:

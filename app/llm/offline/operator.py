@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator
 
 from app.domain.messages import Call, JsonObject, Message, ModelRequest, Text
 from app.llm.offline.commands import Command, Verb, filled, names_in
-from app.llm.offline.elements import Shown, plain
-from app.llm.offline.language import USAGES, parse
+from app.llm.offline.language import USAGES, goal_program
 from app.llm.offline.prompt import PromptView, read_prompt
 from app.llm.offline.reading import READING
 from app.llm.offline.touching import TOUCHING
@@ -40,10 +39,10 @@ def _next_move(view: PromptView) -> Move:
 
 def _turn(view: PromptView) -> Generator[Move, JsonObject, None]:
     """All moves of a turn; never ends, since the last words are repeated as often as asked."""
-    program = parse(view.goal)
+    program = goal_program(view.goal)
     if not program.readable:
         problems = [str(problem) for problem in program.problems]
-        yield from _last_words(f"{cannot_read(problems)}")
+        yield from _last_words(cannot_read(problems))
     turn = Turn(view, program)
     try:
         yield from turn.locate()
@@ -89,8 +88,3 @@ def _have_values(turn: Turn, command: Command) -> Moves:
                 f"The value of {name} is not in my context and recall_history did not find it."
             )
         turn.values[key] = value
-
-
-def visible(elements: tuple[Shown, ...], label: str) -> bool:
-    """Whether a text stands on the screen."""
-    return any(plain(label) in plain(element.content()) for element in elements)

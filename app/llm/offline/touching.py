@@ -94,12 +94,9 @@ def _switch(turn: Turn, command: Command) -> Moves:
     element = yield from seek(turn, command.text, lambda e: find_switch(e, command.text))
     if element.checked is wanted:
         return
-    if turn.place.stage == "switched":
-        if turn.place.tries > MAX_TRIES:
-            raise GivesUp(f"“{command.text}” does not turn {'on' if wanted else 'off'}.")
-        turn.place = turn.place.again()
-    else:
-        turn.place = turn.place.again()
+    if turn.place.stage == "switched" and turn.place.tries > MAX_TRIES:
+        raise GivesUp(f"“{command.text}” does not turn {'on' if wanted else 'off'}.")
+    turn.place = turn.place.again()
     yield from turn.act("tap", _target(element), stage="switched")
 
 

@@ -1,0 +1,64 @@
+"""Builds models from the configuration."""
+
+from __future__ import annotations
+
+from app.domain.config import ModelsConfig
+from app.domain.ports import Clock
+from app.llm.gateway import Gateway, OnWait
+from app.llm.gemini import Gemini
+from app.llm.lanes import Lanes
+from app.llm.offline.model import OfflineModel
+from app.llm.prices import PriceTable
+from app.llm.provider import Provider
+
+
+class ModelHouse:
+    """What all runs of a process share: clients, lanes and prices."""
+
+    def __init__(self, config: ModelsConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._prices = PriceTable.load()
+        self._providers: dict[str, Provider] = {}
+        self.lanes = Lanes()
+
+    def build(self, on_wait: OnWait, provider: str = "") -> Gateway:
+        """A gateway for one run; `provider` (`offline`, `gemini`) overrides the configured one.
+
+        Raises ConfigurationError when Gemini has no key.
+        """
+        config = self._config
+        if provider:
+            config = config.model_copy(update={"provider": provider})
+        self._provide(config.provider)
+        return Gateway(
+            config,
+            self._providers,
+            self._prices,
+            clock=self._clock,
+            on_wait=on_wait,
+            lanes=self.lanes,
+        )
+
+    def _provide(self, name: str) -> None:
+        if name in self._providers:
+            return
+        if name == "gemini":
+            self._providers[name] = Gemini(
+                self._config.gemini_api_key,
+                base_url=self._config.gemini_base_url,
+                api_version=self._config.gemini_api_version,
+            )
+        else:
+            self._providers[name] = OfflineModel()
+
+    async def close(self) -> None:
+        """Frees every client; never raises."""
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+
+
+def build_model(config: ModelsConfig, clock: Clock, on_wait: OnWait, provider: str = "") -> Gateway:
+    """A gateway of its own. A server uses one ModelHouse instead, so that lanes are shared."""
+    return ModelHouse(config, clock).build(on_wait, provider)
