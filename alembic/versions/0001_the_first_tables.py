@@ -146,9 +146,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("task_id", "seq", name=op.f("pk_model_call")),
     )
     op.create_index(op.f("ix_model_call_call_id"), "model_call", ["call_id"], unique=False)
-    op.create_index(
-        "ix_model_call_first_of_turn_at", "model_call", ["first_of_turn", "at"], unique=False
-    )
+    op.create_index("ix_model_call_at", "model_call", ["at"], unique=False)
     op.create_index(
         "ix_model_call_task_id_step_number", "model_call", ["task_id", "step_number"], unique=False
     )

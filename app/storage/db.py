@@ -76,7 +76,12 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._engine = create_async_engine(self.url, pool_size=POOL_SIZE)
             self._reader = self._engine
-            self._sync_engine = create_engine(self.url.set(drivername="sqlite"), pool_size=1)
+            self._sync_engine = create_engine(
+                self.url.set(drivername="sqlite"),
+                pool_size=1,
+                # Closed by another thread than the one that wrote.
+                connect_args={"check_same_thread": False},
+            )
             for engine, begin in ((self._engine.sync_engine, ""), (self._sync_engine, "IMMEDIATE")):
                 event.listen(engine, "connect", _sqlite_setup(foreign_keys))
                 event.listen(engine, "begin", _sqlite_begin(begin))
@@ -113,11 +118,10 @@ class Database:
         )
 
     async def close(self) -> None:
-        """Waits for the writes under way."""
+        """Waits for the writes under way. A second time does nothing."""
+        await asyncio.to_thread(self._writer.shutdown)
         if self._sync_engine is not None:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._writer, self._sync_engine.dispose)
-        self._writer.shutdown(wait=False)
+            self._sync_engine.dispose()
         await self._engine.dispose()
 
     @staticmethod

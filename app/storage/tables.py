@@ -169,7 +169,7 @@ class ModelCallRow(Row, table=True):
     __table_args__ = (
         *of_task("seq"),
         Index("ix_model_call_task_id_step_number", "task_id", "step_number"),
-        Index("ix_model_call_first_of_turn_at", "first_of_turn", "at"),
+        Index("ix_model_call_at", "at"),
     )
 
     task_id: str = string()

@@ -17,6 +17,15 @@ HEALTH_CALLS = 5_000  # newest model calls that the health figures count
 LARGEST_TASKS = 20
 
 _call = tables.model_call.c
+_HEALTH = (
+    _call.prompt_tokens,
+    _call.cached_tokens,
+    _call.first_of_turn,
+    _call.seconds,
+    _call.waits,
+    _call.outcome,
+    _call.fallback,
+)
 
 
 class FigureQueries:
@@ -80,7 +89,7 @@ class FigureQueries:
 
     async def health(self) -> Health:
         """Over the newest calls of all tasks."""
-        newest = select(tables.model_call).order_by(_call.at.desc()).limit(HEALTH_CALLS)
+        newest = select(*_HEALTH).order_by(_call.at.desc()).limit(HEALTH_CALLS)
         states = select(tables.task.c.state, func.count()).group_by(tables.task.c.state)
         async with self._db.read() as connection:
             calls = (await connection.execute(newest)).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
+from app.domain.memory import WorldState
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef
 from app.errors import NotFound
@@ -11,7 +12,7 @@ from app.storage import tables
 from app.storage.db import Database
 from app.storage.history import load_step
 from app.storage.queries.views import CallView, StepsWindow, StepView
-from app.storage.rows import CALL, STEP, AnyRow, to_call, to_step
+from app.storage.rows import CALL, STEP, AnyRow, parsed, to_call, to_step
 
 _step = tables.step.c
 _call = tables.model_call.c
@@ -90,6 +91,22 @@ class StepQueries:
         async with self._db.read() as connection:
             rows = (await connection.execute(query.order_by(_call.seq.desc()).limit(limit))).all()
         return tuple(map(_call_view, reversed(rows)))
+
+    async def call(self, task_id: str, call_id: str) -> CallView:
+        """One model call."""
+        query = select(*CALL).where(_call.task_id == task_id, _call.call_id == call_id)
+        async with self._db.read() as connection:
+            row = (await connection.execute(query.limit(1))).one_or_none()
+        if row is None:
+            raise NotFound(f"The task {task_id} has no model call {call_id}.")
+        return _call_view(row)
+
+    async def world(self, task_id: str) -> WorldState | None:
+        """What was believed after the newest step that says so."""
+        query = select(_step.world).where(_step.task_id == task_id, _step.world.is_not(None))
+        async with self._db.read() as connection:
+            document = await connection.scalar(query.order_by(_step.step_number.desc()).limit(1))
+        return parsed(WorldState, document)
 
     async def artifact(self, sha256: str, *, task_id: str = "") -> ArtifactRef:
         """An artifact that a task needs (this one, if given): no other can be asked for."""

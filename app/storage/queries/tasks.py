@@ -195,6 +195,20 @@ class TaskQueries:
             for device, configured in devices
         )
 
+    async def events_of_steps(
+        self, task_id: str, types: Collection[str], *, first: int, last: int, limit: int = 1_000
+    ) -> tuple[StoredEvent, ...]:
+        """The newest events of some types that belong to steps from first to last, in order."""
+        event = tables.event.c
+        query = select(*EVENT_COLUMNS).where(
+            event.task_id == task_id,
+            event.type.in_(types),
+            event.step_number.between(first, last),
+        )
+        async with self._db.read() as connection:
+            rows = (await connection.execute(query.order_by(event.seq.desc()).limit(limit))).all()
+        return tuple(map(to_event, reversed(rows)))
+
     async def _rows(self, table: Table, task_id: str, order: str) -> list[AnyRow]:
         async with self._db.read() as connection:
             await _task_row(connection, task_id)
