@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 
 from app import __version__, api, console, security
 from app.devices.server import DemoStack
-from app.domain.config import DeviceConfig, ModelsConfig
+from app.domain.config import DeviceConfig
 from app.errors import ArtemisError, ConfigurationError
 from app.settings import Settings, gemini_key
 from app.storage.artifacts import FileArtifacts
@@ -104,15 +104,6 @@ def bundled(name: str) -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
-def model_configs(settings: Settings) -> dict[str, ModelsConfig]:
-    """Usable providers, the default one first."""
-    default = settings.models_config(gemini_key())
-    configs: dict[str, ModelsConfig] = {default.provider: default}
-    if default.provider != "offline":
-        configs["offline"] = default.model_copy(update={"provider": "offline"})
-    return configs
-
-
 @asynccontextmanager
 async def _running(app: FastAPI, settings: Settings, *, demo: bool) -> AsyncIterator[None]:
     clock, bus = SystemClock(), Bus()
@@ -132,7 +123,7 @@ async def _running(app: FastAPI, settings: Settings, *, demo: bool) -> AsyncIter
         worker = Worker(
             stores,
             settings,
-            model_configs(settings),
+            settings.models_config(gemini_key()),
             clock=clock,
             publish=bus.publish,
             own_origins=own_origins(settings),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from app.cli.commands import app
 from app.errors import ArtemisError
 
 
 def main() -> None:
     """Runs a command; an error of ours is one readable line and exit code 2."""
+    from app.cli.commands import app  # the commands import everything; reading one line does not
+
     try:
         app(standalone_mode=True)
     except ArtemisError as error:

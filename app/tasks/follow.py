@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
 
 from app.domain.events import StoredEvent
 from app.tasks.bus import Bus, Subscription
@@ -11,8 +12,13 @@ from app.tasks.bus import Bus, Subscription
 PAGE = 500
 """Events read from the store at a time."""
 
-ReadEvents = Callable[[str, int, int], Awaitable[Sequence[StoredEvent]]]
-"""(task id, after this number, at most so many) → events in order."""
+
+class ReadEvents(Protocol):
+    """Reads the events of a task that follow a number, in order."""
+
+    async def __call__(
+        self, task_id: str, *, after: int = 0, limit: int = PAGE
+    ) -> Sequence[StoredEvent]: ...
 
 
 async def follow(
@@ -24,14 +30,14 @@ async def follow(
     what was waiting, so that a viewer that lags catches up in one go.
     """
     with bus.subscribe(task_id, queue) as subscription:
-        while page := list(await read(task_id, after, PAGE)):
+        while page := list(await read(task_id, after=after, limit=PAGE)):
             after = page[-1].seq
             yield page
         while batch := await _next_batch(subscription):
             batch = [event for event in batch if event.seq > after]
             if batch and batch[0].seq > after + 1:
                 # Announced out of order by two writers: the store has the order.
-                batch = list(await read(task_id, after, PAGE))
+                batch = list(await read(task_id, after=after, limit=PAGE))
             if batch:
                 after = batch[-1].seq
                 yield batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import httpx2
@@ -19,7 +19,7 @@ from app.domain.events import ModelWaiting, StoredEvent, TaskStateChanged
 from app.domain.ports import Clock, Model
 from app.domain.tasks import Task, TaskState
 from app.errors import ArtemisError, DeviceError, NotFound
-from app.llm.factory import build_model
+from app.llm.build import ModelHouse
 from app.settings import Settings
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
@@ -62,7 +62,7 @@ class Worker:
         self,
         stores: Stores,
         settings: Settings,
-        models: Mapping[str, ModelsConfig],
+        models: ModelsConfig,
         *,
         clock: Clock,
         publish: Callable[[StoredEvent], None],
@@ -71,7 +71,7 @@ class Worker:
         self._stores = stores
         self._settings = settings
         self._models = models
-        """By provider name; the first one is the default."""
+        self._house = ModelHouse(models, clock)
         self._clock = clock
         self._publish = publish
         self._own_origins = own_origins
@@ -103,6 +103,7 @@ class Worker:
         if jobs:
             await asyncio.wait(jobs, timeout=STOP_DEADLINE)
         await self.background.drain(STOP_DEADLINE)
+        await self._house.close()
         await self._stores.tasks.mark_interrupted("the server was stopped")
 
     def nudge(self) -> None:
@@ -118,10 +119,12 @@ class Worker:
 
     def model(self, provider: str = "") -> Model:
         """A model of a provider, for questions outside a run."""
-        return build_model(self._config_of(provider), self._clock, _ignore_wait)
+        return self._house.build(_ignore_wait, provider)
 
     def providers(self) -> tuple[str, ...]:
-        return tuple(self._models)
+        """Kinds of model a task may choose; the first one is the default."""
+        default = self._models.provider
+        return (default,) if default == "offline" else (default, "offline")
 
     async def device_config(self, name: str) -> DeviceConfig:
         """A device with what only this process knows of it; raises NotFound."""
@@ -215,14 +218,14 @@ class Worker:
         history = await recorder.history()
         if not history.steps and config.reset_url:
             await reset_device(config)
-        models = self._config_of(task.spec.models)
+        provider = task.spec.models or self._models.provider
 
         async def on_wait(waiting: ModelWaiting) -> None:
             await recorder.record(waiting)
 
         ports = Ports(
             device=open_device(config, self._settings.appium_config(), self.secret),
-            model=build_model(models, self._clock, on_wait),
+            model=self._house.build(on_wait, provider),
             recorder=recorder,
             artifacts=self._stores.artifacts,
             search=Search(self._stores.db, task.task_id),
@@ -235,13 +238,10 @@ class Worker:
             memory=self._settings.memory.model_copy(update=task.spec.switches),
             perception=self._settings.perception,
             device=config,
-            offline=models.provider == "offline",
+            offline=provider == "offline",
         )
         run = build_run(history, ports, rules, control)
         await run_task(run, history)
-
-    def _config_of(self, provider: str) -> ModelsConfig:
-        return self._models[provider] if provider else next(iter(self._models.values()))
 
 
 async def reset_device(config: DeviceConfig) -> None:

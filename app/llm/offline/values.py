@@ -12,6 +12,7 @@ NUMBER = re.compile(r"[-+]?\d(?:[\d.,\u00a0 ]*\d)?")
 _STEP = re.compile(r"\bStep (\d+)\b", re.IGNORECASE)
 _ENDS = re.compile(r'[\n;|·•”"…]| {2,}')
 """Where a value that follows its label in running text ends."""
+_COLONS = " :：="
 _SEPARATORS = " \t:=-–—>→“\"'\u00a0"
 
 
@@ -30,7 +31,7 @@ def read_value(elements: Iterable[Shown], label: str, *, number: bool = False) -
     elements = tuple(elements)
     if number:
         return _read_number(elements, label)
-    named = [e for e in elements if same(e.text, label)]
+    named = [e for e in elements if _names(e.text, label)]
     for element in named:
         if element.value:
             return element.value
@@ -42,6 +43,11 @@ def read_value(elements: Iterable[Shown], label: str, *, number: bool = False) -
         if found := beside(elements, element):
             return found.content()
     return next((e.value for e in elements if same(e.hint, label) and e.value), "")
+
+
+def _names(text: str, label: str) -> bool:
+    """Whether a text is a label, the colon behind it aside."""
+    return same(text.rstrip(_COLONS), label.rstrip(_COLONS))
 
 
 def _read_number(elements: tuple[Shown, ...], label: str) -> str:
@@ -69,18 +75,24 @@ def after_label(text: str, label: str) -> str:
 
 
 def kept_value(text: str, key: str) -> str | None:
-    """The newest value of a remembered key in a recalled text, or None."""
-    pattern = re.compile(
-        rf'(?<![\w-]){re.escape(key)}\s*=\s*(?:\\?"((?:[^"\\]|\\[^"])*)\\?"|“([^”\n]*)”)',
-        re.IGNORECASE,
+    """The newest value of a remembered key in a recalled text, or None.
+
+    The key stands before `= "value"`, or opens an excerpt of the kind `remembered` bare.
+    """
+    name = re.escape(key)
+    quoted = re.compile(
+        rf'(?<![\w-]){name}\s*=\s*(?:\\?"((?:[^"\\]|\\[^"])*)\\?"|“([^”\n]*)”)', re.IGNORECASE
     )
+    bare = re.compile(rf"Step \d+ \(remembered\): …?{name}\s*=\s*(.+)", re.IGNORECASE)
     found: list[tuple[int, str]] = []
     step = 0
     for line in text.split("\n"):
         if numbered := _STEP.search(line):
             step = int(numbered[1])
-        for match in pattern.finditer(line):
-            found.append((step, match[2] if match[1] is None else _decoded(match[1])))
+        hits = [m[2] if m[1] is None else _decoded(m[1]) for m in quoted.finditer(line)]
+        if not hits and (match := bare.search(line)):
+            hits = [match[1].strip()]
+        found += [(step, hit) for hit in hits]
     return max(found, key=lambda hit: hit[0])[1] if found else None
 
 
