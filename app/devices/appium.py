@@ -20,7 +20,16 @@ from app.devices.places import Places, bare_url, check_server, is_local
 from app.devices.processes import end_browser, remove_profile
 from app.devices.secrets import Redactor, Secrets
 from app.devices.session import SessionThread
-from app.domain.actions import DeviceAction, Outcome, Receipt
+from app.domain.actions import (
+    DeviceAction,
+    DoubleTap,
+    Drag,
+    LongPress,
+    Outcome,
+    Receipt,
+    Swipe,
+    Tap,
+)
 from app.domain.config import AppiumConfig, DeviceConfig, Platform
 from app.domain.messages import JsonObject
 from app.domain.screens import DeviceView, Screenshot
@@ -39,6 +48,7 @@ QUIT_TIMEOUT = 8.0
 """Seconds for a session to end by itself; after them its browser is ended by process id."""
 SLACK = 5.0
 """Seconds a call may take beyond the client's own time-out."""
+TOUCHES = (Tap, LongPress, DoubleTap, Swipe, Drag)
 LOOKS = 3
 """Native drivers are asked for several parts, each with its own time-out."""
 
@@ -246,7 +256,7 @@ class AppiumDevice:
 
     async def perform(self, action: DeviceAction) -> Receipt:
         started = time.monotonic()
-        limit = self._appium.call_timeout + SLACK + float(getattr(action, "seconds", 0.0))
+        limit = self._limit_of(action)
         outcome, message, code = Outcome.OK, "", ""
         try:
             message = await self._call(lambda phone: phone.perform(action), limit)
@@ -260,6 +270,13 @@ class AppiumDevice:
             code=code,
             seconds=round(time.monotonic() - started, 3),
         )
+
+    def _limit_of(self, action: DeviceAction) -> float:
+        """A touch that makes the page hang is not ended by the driver's page time-out."""
+        seconds = float(getattr(action, "seconds", 0.0))
+        if self._config.platform is Platform.CHROMIUM and isinstance(action, TOUCHES):
+            return self._appium.page_load_timeout + SLACK + seconds
+        return self._appium.call_timeout + SLACK + seconds
 
     async def shell(self, command: Sequence[str]) -> str:
         if Ability.SHELL not in self.abilities:

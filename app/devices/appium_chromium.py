@@ -62,16 +62,14 @@ class ChromiumPhone:
             return self._alert_view(notes)
 
     def _look(self, notes: list[str]) -> DeviceView:
-        page, problem = self._page.collect(self._handle)
-        if self._places.blocked(str(page.get("url", ""))):
-            notes.append(f"left {str(page['url'])[:200]}: the device may not open it")
+        page, problem, url = self._read_page()
+        if self._places.blocked(url):
+            notes.append(f"left {url[:200]}: the device may not open it")
             self._open(self._home)
-            page, problem = self._page.collect(self._handle)
-        url, title = str(page.get("url", "")), str(page.get("title", ""))
-        if not page or url.startswith(_ERROR_PAGE):
-            url = str(self._wire.send("getCurrentUrl") or "")
-            if page:
-                notes.append("the page could not be loaded")
+            page, problem, url = self._read_page()
+        if str(page.get("url", "")).startswith(_ERROR_PAGE):
+            notes.append("the page could not be loaded")
+        title = str(page.get("title", ""))
         self._last = (url, title)
         if page:
             self._window = Size(width=int(page["w"]), height=int(page["h"]))
@@ -91,6 +89,14 @@ class ChromiumPhone:
             windows=len(self._handles),
             notes=tuple(notes),
         )
+
+    def _read_page(self) -> tuple[JsonObject, str, str]:
+        """The page, why it is missing, and its address: an error page has one of its own."""
+        page, problem = self._page.collect(self._handle)
+        url = str(page.get("url", ""))
+        if not url or url.startswith(_ERROR_PAGE):
+            url = str(self._wire.send("getCurrentUrl") or "")
+        return page, problem, url
 
     def _alert_view(self, notes: list[str]) -> DeviceView:
         text = str(self._wire.send("w3cGetAlertText") or "")

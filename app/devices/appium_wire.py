@@ -161,11 +161,13 @@ def _ask(call: Callable[[], T], navigating: bool) -> T:
     raise failure
 
 
+def _without_bodies(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.INFO
+
+
 def _keep_typed_text_out_of_logs() -> None:
-    """At debug level the client logs the body of every request, typed text included."""
-    logger = logging.getLogger(RemoteConnection.__module__)
-    if logger.getEffectiveLevel() < logging.INFO:
-        logger.setLevel(logging.INFO)
+    """At debug level the client logs the body of every request and answer, typed text included."""
+    logging.getLogger(RemoteConnection.__module__).addFilter(_without_bodies)
 
 
 _ports_lock = threading.Lock()
