@@ -207,7 +207,9 @@ class Guard:
         refusal = self._refuse(scope, headers)
         if refusal is NO_SESSION and _wants_page(scope, headers):
             # The same address shows the sign-in page, so that a reload after signing in works.
+            wanted = scope["path"]
             scope = {**scope, "path": SIGN_IN, "raw_path": SIGN_IN.encode(), "method": "GET"}
+            scope["wanted_path"] = wanted
             refusal = None
         if refusal is None:
             await self._bounded(scope, receive, send, headers)

@@ -43,7 +43,7 @@ async def read(
     if_none_match: Annotated[str, Header(alias="If-None-Match", max_length=500)] = "",
 ) -> Response:
     """An artifact of this task; another task's is not found."""
-    ref = await queries.artifact(task_id, sha256)
+    ref = await queries.steps.artifact(sha256, task_id=task_id)
     headers = {
         "ETag": f'"{sha256}"',
         "Cache-Control": "private, max-age=31536000, immutable",

@@ -18,10 +18,7 @@ async def list_devices(
     queries: QueriesDep, retired: Annotated[bool, Query(description="Retired ones too.")] = False
 ) -> list[DeviceAnswer]:
     """All devices and the tasks that hold them."""
-    return [
-        DeviceAnswer.of(entry.config, entry.busy_with)
-        for entry in await queries.devices(retired=retired)
-    ]
+    return [DeviceAnswer.of(use) for use in await queries.tasks.devices(retired=retired)]
 
 
 @router.put("/{name}")
@@ -30,8 +27,8 @@ async def put(
 ) -> DeviceAnswer:
     """Adds a device or changes one."""
     await service.add_device(body.config(name))
-    entry = await queries.device(name)
-    return DeviceAnswer.of(entry.config, entry.busy_with)
+    uses = await queries.tasks.devices(retired=True)
+    return next(DeviceAnswer.of(use) for use in uses if use.device.name == name)
 
 
 @router.delete("/{name}", status_code=204)

@@ -37,8 +37,8 @@ async def list_events(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 200,
 ) -> EventPage:
     """Stored events after a number, in order, without gaps."""
-    task = await queries.task(task_id)
-    events = await queries.events_after(task_id, after, limit)
+    task = await queries.tasks.get(task_id)
+    events = await queries.tasks.events(task_id, after=after, limit=limit)
     return EventPage(events=list(events), last_seq=task.last_seq)
 
 
@@ -62,11 +62,11 @@ async def stream(
 ) -> Response:
     """Server-sent events from a number on, ending with the task."""
     start = int(last_event_id or after)
-    task = await queries.task(task_id)
+    task = await queries.tasks.get(task_id)
     if task.state.ended and start >= task.last_seq:
         return Response(status_code=204)
     batches = _until_end(
-        follow(service.bus, queries.events_after, task_id, start, queue=server.viewer_queue),
+        follow(service.bus, queries.tasks.events, task_id, start, queue=server.viewer_queue),
         task.last_seq if task.state.ended else None,
     )
     return StreamingResponse(_as_messages(batches), media_type="text/event-stream")
@@ -83,7 +83,7 @@ async def socket(
 ) -> None:
     """JSON of one stored event a message; close codes: 1000 ended, 1012 restart, 1013 too slow."""
     try:
-        task = await queries.task(task_id)
+        task = await queries.tasks.get(task_id)
     except NotFound:
         await websocket.close(1008, "There is no such task.")
         return
@@ -92,7 +92,7 @@ async def socket(
         await websocket.close(1000, "The task has ended.")
         return
     batches = _until_end(
-        follow(service.bus, queries.events_after, task_id, after, queue=server.viewer_queue),
+        follow(service.bus, queries.tasks.events, task_id, after, queue=server.viewer_queue),
         task.last_seq if task.state.ended else None,
     )
     sender = asyncio.create_task(_send_all(websocket, batches))

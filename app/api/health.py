@@ -23,7 +23,7 @@ async def healthz() -> Ready:
 async def readyz(request: Request, response: Response) -> Ready:
     """The store answers, so tasks can be taken."""
     try:
-        await request.app.state.queries.task_counts()
+        await request.app.state.queries.tasks.queue()
     except ArtemisError as error:
         response.status_code = 503
         return Ready(status="not ready", version=__version__, problems=[error.message])
@@ -32,11 +32,11 @@ async def readyz(request: Request, response: Response) -> Ready:
 
 @router.get("/health")
 async def health(queries: QueriesDep, service: ServiceDep) -> Health:
-    """Tasks by state and live viewers."""
-    counts = await queries.task_counts()
+    """Figures over the newest model calls, tasks by state, disk use, live viewers."""
     return Health(
         version=__version__,
-        tasks_by_state={state.value: number for state, number in counts.items()},
         viewers=service.bus.viewers,
         providers=list(service.providers()),
+        figures=await queries.figures.health(),
+        disk=await queries.figures.disk_use(),
     )

@@ -11,9 +11,7 @@ from app.api.schemas import (
     MAX_NUMBER,
     CallPage,
     HistoryAnswer,
-    PlanRevision,
     QuestionBody,
-    RememberedValue,
     StepPage,
     WorldAnswer,
 )
@@ -21,6 +19,7 @@ from app.domain.memory import RecallQuery, RecallResult
 from app.domain.plans import Check
 from app.domain.tasks import Note, StepRecord
 from app.errors import NotFound
+from app.storage.queries import PlanRevision
 
 router = APIRouter(prefix="/tasks/{task_id}", tags=["evidence"])
 
@@ -35,17 +34,15 @@ async def list_steps(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> StepPage:
     """Steps after a number, in order, without element lists and messages."""
-    await queries.task(task_id)
-    steps = await queries.steps(task_id, after=after, limit=limit + 1)
-    more = len(steps) > limit
-    shown = list(steps[:limit])
-    return StepPage(steps=shown, next_after=shown[-1].step_number if more else None)
+    window = await queries.steps.window(task_id, after=after, limit=limit, newest_first=False)
+    last = window.steps[-1].step_number if window.steps and window.newer else None
+    return StepPage(steps=list(window.steps), next_after=last)
 
 
 @router.get("/steps/{number}")
 async def read_step(task_id: TaskId, number: StepNumber, queries: QueriesDep) -> StepRecord:
     """One step with its element lists and messages."""
-    return await queries.step(task_id, number)
+    return (await queries.steps.one(task_id, number)).step
 
 
 @router.get("/calls")
@@ -56,8 +53,9 @@ async def list_calls(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 200,
 ) -> CallPage:
     """Model calls in order: all of a step, or the newest of the task."""
-    await queries.task(task_id)
-    return CallPage(calls=list(await queries.calls(task_id, step_number=step, limit=limit)))
+    await queries.tasks.get(task_id)
+    found = await queries.steps.calls(task_id, step_number=step, limit=limit)
+    return CallPage(calls=[view.call for view in found])
 
 
 @router.get(
@@ -74,7 +72,7 @@ async def read_prompt(
     task_id: TaskId, call_id: TaskId, queries: QueriesDep, artifacts: ArtifactsDep
 ) -> Response:
     """The exact prompt of one call."""
-    call = await queries.call(task_id, call_id)
+    call = (await queries.steps.call(task_id, call_id)).call
     if call.prompt_ref is None:
         raise NotFound("The prompt of this call was not kept.")
     return Response(await artifacts.get(call.prompt_ref), media_type="application/json")
@@ -83,36 +81,26 @@ async def read_prompt(
 @router.get("/plan-revisions")
 async def list_plan_revisions(task_id: TaskId, queries: QueriesDep) -> list[PlanRevision]:
     """Every revision of the plan, oldest first."""
-    await queries.task(task_id)
-    return [
-        PlanRevision(plan=revision.plan, step_number=revision.step_number)
-        for revision in await queries.plan_revisions(task_id)
-    ]
+    return list(await queries.tasks.plan_revisions(task_id))
 
 
 @router.get("/checks")
 async def list_checks(task_id: TaskId, queries: QueriesDep) -> list[Check]:
     """What a screen must have shown before the task may finish."""
-    await queries.task(task_id)
-    return list(await queries.checks(task_id))
+    return list(await queries.tasks.checks(task_id))
 
 
 @router.get("/notes")
 async def list_notes(task_id: TaskId, queries: QueriesDep) -> list[Note]:
     """Notes of the agent, in the order they were begun."""
-    await queries.task(task_id)
-    return list(await queries.notes(task_id))
+    return list(await queries.tasks.notes(task_id))
 
 
 @router.get("/world")
 async def read_world(task_id: TaskId, queries: QueriesDep) -> WorldAnswer:
     """The believed state and every remembered value with its step."""
-    await queries.task(task_id)
-    remembered = [
-        RememberedValue(key=value.key, value=value.value, step_number=value.step_number)
-        for value in await queries.remembered(task_id)
-    ]
-    return WorldAnswer(world=await queries.world(task_id), remembered=remembered)
+    remembered = list(await queries.tasks.remembered(task_id))
+    return WorldAnswer(world=await queries.steps.world(task_id), remembered=remembered)
 
 
 @router.post("/recall")
@@ -124,5 +112,5 @@ async def recall(task_id: TaskId, body: RecallQuery, service: ServiceDep) -> Rec
 @router.post("/ask-history")
 async def ask_history(task_id: TaskId, body: QuestionBody, service: ServiceDep) -> HistoryAnswer:
     """Answers an open question about the task's history, citing steps."""
-    answer, steps = await service.ask_history(task_id, body.question)
-    return HistoryAnswer(answer=answer, cited_steps=list(steps))
+    found = await service.ask_history(task_id, body.question)
+    return HistoryAnswer(answer=found.answer, cited_steps=list(found.cited_steps))

@@ -10,8 +10,9 @@ from app.domain.config import DeviceConfig, Platform
 from app.domain.events import StoredEvent
 from app.domain.memory import WorldState
 from app.domain.messages import JsonObject
-from app.domain.plans import Plan
 from app.domain.tasks import Approval, Limits, ModelCallRecord, StepRecord, Task, TaskSpec
+from app.storage.queries import DeviceUse, DiskUse, RememberedValue
+from app.storage.queries import Health as HealthFigures
 
 MAX_NUMBER = 1_000_000
 
@@ -68,6 +69,8 @@ class TaskPage(BaseModel):
     tasks: list[Task]
     next_cursor: str = ""
     """Give it as `cursor` for the next page; empty at the end."""
+    total: int
+    """Tasks that pass the filters."""
 
 
 class EventPage(BaseModel):
@@ -84,17 +87,6 @@ class StepPage(BaseModel):
 
 class CallPage(BaseModel):
     calls: list[ModelCallRecord]
-
-
-class PlanRevision(BaseModel):
-    plan: Plan
-    step_number: int
-
-
-class RememberedValue(BaseModel):
-    key: str
-    value: str
-    step_number: int
 
 
 class WorldAnswer(BaseModel):
@@ -131,13 +123,22 @@ class DeviceAnswer(DeviceBody):
 
     name: str
     retired: bool
-    busy_with: str | None = None
+    configured: bool
+    """From the settings file, so not to be changed here."""
+    busy_with: str | None
     """Id of the task that holds it."""
+    queued: int
+    """Tasks that wait for it."""
 
     @classmethod
-    def of(cls, device: DeviceConfig, busy_with: str | None) -> DeviceAnswer:
-        values: dict[str, Any] = device.model_dump(exclude={"reset_url", "reset_token"})
-        return cls(**values, busy_with=busy_with)
+    def of(cls, use: DeviceUse) -> DeviceAnswer:
+        values: dict[str, Any] = use.device.model_dump(exclude={"reset_url", "reset_token"})
+        return cls(
+            **values,
+            configured=use.configured,
+            busy_with=use.task.task_id if use.task else None,
+            queued=use.queued,
+        )
 
 
 class DeviceTestAnswer(BaseModel):
@@ -160,6 +161,8 @@ class Health(BaseModel):
     """What the service is doing."""
 
     version: str
-    tasks_by_state: dict[str, int]
     viewers: int
+    """Live viewers of tasks."""
     providers: list[str]
+    figures: HealthFigures
+    disk: DiskUse

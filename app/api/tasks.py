@@ -43,10 +43,10 @@ async def list_tasks(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> TaskPage:
     """Newest first."""
-    page = await queries.tasks(
+    page = await queries.tasks.page(
         states=tuple(state or ()), device=device, text=q, cursor=cursor, limit=limit
     )
-    return TaskPage(tasks=list(page.tasks), next_cursor=page.next_cursor)
+    return TaskPage(tasks=list(page.tasks), next_cursor=page.next, total=page.total)
 
 
 @router.get("/{task_id}")
@@ -59,7 +59,7 @@ async def read(
     ] = 0,
 ) -> Task:
     """The task as it is; with `wait`, when it has ended or the time is over."""
-    return await (service.wait(task_id, wait) if wait else queries.task(task_id))
+    return await (service.wait(task_id, wait) if wait else queries.tasks.get(task_id))
 
 
 @router.delete("/{task_id}", status_code=204)

@@ -1,0 +1,128 @@
+"""One recorded step as it was, its element list, and the exact prompt of any call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import ValidationError
+
+from app.console.dependencies import QueriesDep, StepNumber, TaskId, TemplatesDep
+from app.console.figures import context_view
+from app.console.marks import MARK_TYPES, marks_by_step
+from app.console.phrases import TASK_SIGNS
+from app.console.taskview import shown_step
+from app.console.turns import target_of, turn_view
+from app.domain.messages import Message, ModelRequest
+from app.domain.ports import Artifacts
+from app.domain.screens import ArtifactRef
+from app.domain.tasks import Task
+from app.errors import NotFound
+from app.storage.queries import CallView, Queries, StepView
+
+router = APIRouter(prefix="/tasks/{task_id}")
+
+
+class StepPlace(NamedTuple):
+    """A step among its neighbours."""
+
+    number: int
+    total: int
+
+    @property
+    def previous(self) -> int | None:
+        return self.number - 1 if self.number > 1 else None
+
+    @property
+    def next(self) -> int | None:
+        return self.number + 1 if self.number < self.total else None
+
+
+@router.get("/steps/{number}")
+async def step_page(
+    task_id: TaskId, number: StepNumber, queries: QueriesDep, templates: TemplatesDep
+) -> Response:
+    """The same panels as they were at that step; the address can be shared."""
+    task = await queries.tasks.get(task_id)
+    found = await queries.steps.one(task_id, number)
+    events = await queries.tasks.events_of_steps(task_id, MARK_TYPES, first=number, last=number)
+    step = found.step
+    return templates.page(
+        "pages/step.html",
+        task=task,
+        sign=TASK_SIGNS[task.state],
+        step=step,
+        place=StepPlace(number, task.steps),
+        turn=turn_view(step, marks_by_step(events).get(number, ())),
+        shown=shown_step(step),
+        calls=found.calls,
+        context=context_view([view.call for view in found.calls if view.call.figures]),
+        plan=await _plan_at(queries, task, step.plan_revision),
+    )
+
+
+@router.get("/steps/{number}/elements")
+async def elements(
+    task_id: TaskId, number: StepNumber, queries: QueriesDep, templates: TemplatesDep
+) -> Response:
+    """The element list of a step's screen, as a fragment."""
+    step = (await queries.steps.one(task_id, number)).step
+    target = target_of(step)
+    element_list = templates.macro("components/screen.html", "element_list")
+    return HTMLResponse(str(element_list(step.observation, target.element if target else None)))
+
+
+@router.get("/steps/{number}/prompt")
+async def step_prompt(task_id: TaskId, number: StepNumber, queries: QueriesDep) -> Response:
+    """Leads to the prompt that decided this step."""
+    found = await queries.steps.one(task_id, number)
+    call = _deciding(found)
+    if call is None:
+        raise NotFound("No model call was recorded for this step.")
+    return RedirectResponse(f"/tasks/{task_id}/calls/{call.call.call_id}", 303)
+
+
+@router.get("/calls/{call_id}")
+async def prompt_page(
+    request: Request, task_id: TaskId, call_id: TaskId, queries: QueriesDep, templates: TemplatesDep
+) -> Response:
+    """The request exactly as it was sent, readable."""
+    task = await queries.tasks.get(task_id)
+    found = await queries.steps.call(task_id, call_id)
+    artifacts: Artifacts = request.app.state.artifacts
+    model_request, problem = await _request_of(artifacts, found.call.prompt_ref)
+    messages: Sequence[Message] = model_request.messages if model_request else ()
+    return templates.page(
+        "pages/prompt.html",
+        task=task,
+        found=found,
+        request=model_request,
+        messages=messages,
+        problem=problem,
+        context=context_view([found.call]) if found.call.figures else None,
+    )
+
+
+async def _request_of(
+    artifacts: Artifacts, ref: ArtifactRef | None
+) -> tuple[ModelRequest | None, str]:
+    if ref is None:
+        return None, "The prompt of this call was not kept."
+    try:
+        return ModelRequest.model_validate_json(await artifacts.get(ref)), ""
+    except (NotFound, ValidationError) as error:
+        return None, f"The prompt of this call cannot be shown: {type(error).__name__}."
+
+
+async def _plan_at(queries: Queries, task: Task, revision: int) -> object:
+    revisions = await queries.tasks.plan_revisions(task.task_id)
+    return next((r.plan for r in reversed(revisions) if r.plan.revision <= revision), None)
+
+
+def _deciding(found: StepView) -> CallView | None:
+    """The operator's first call of the step, which carries the whole screen."""
+    calls = [view for view in found.calls if view.call.role == "operator"]
+    first = [view for view in calls if view.call.first_of_turn]
+    return next(iter(first or calls or found.calls), None)
