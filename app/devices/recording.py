@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,8 @@ from app.domain.actions import NORMAL
 from app.domain.screens import Size
 
 MAX_STEPS = 20_000
+_BOX = re.compile(r"\[\s*(-?\d+),\s*(-?\d+)(?:,|\]\[)\s*(\d{1,5}),\s*(\d{1,5})\s*\]")
+"""[left, top, right, bottom] of JSON, [left,top][right,bottom] of XML."""
 DEVICE_ACTIONS = frozenset(
     {"tap", "long_press", "double_tap", "swipe", "type", "key", "launch", "terminate"}
 )
@@ -68,11 +71,25 @@ def read_recording(folder: Path) -> Recording:
     if not steps or not all(isinstance(step, dict) for step in steps):
         raise ValueError("steps.jsonl holds no steps")
     screen = task.get("screen") or {}
-    size = Size(
-        width=int(screen.get("width") or NORMAL), height=int(screen.get("height") or NORMAL)
-    )
+    size = _size(screen) or _size_of_boxes(folder, steps)
     space = _space(str(task.get("coordinate_space") or ""), bool(screen))
     return Recording(size, _scenes(steps, size, space))
+
+
+def _size(screen: Mapping[str, Any]) -> Size | None:
+    width, height = screen.get("width"), screen.get("height")
+    return Size(width=int(width), height=int(height)) if width and height else None
+
+
+def _size_of_boxes(folder: Path, steps: list[dict[str, Any]]) -> Size:
+    """A recording that does not say how large the screen was: as large as its largest box."""
+    right = bottom = 0
+    for name in list(dict.fromkeys(str(step.get("ui") or "") for step in steps))[:10]:
+        path = (folder / name).resolve()
+        if name and path.is_relative_to(folder.resolve()) and path.is_file():
+            for box in _BOX.finditer(path.read_text(encoding="utf-8", errors="replace")):
+                right, bottom = max(right, int(box[3])), max(bottom, int(box[4]))
+    return Size(width=right or NORMAL, height=bottom or NORMAL)
 
 
 def _space(words: str, has_screen: bool) -> Space:

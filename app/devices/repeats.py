@@ -10,6 +10,7 @@ from app.domain import actions as act
 
 TOLERANCE = 60.0
 """Of 1000: half the height of a list row."""
+_OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
 
 def repeats(action: act.DeviceAction, recorded: RecordedAction, recording: Recording) -> bool:
@@ -56,7 +57,11 @@ def _same_way(start: act.Point, end: act.Point, recorded: RecordedAction) -> boo
         (x, y), (x2, y2) = recorded.start, recorded.end
         return ours is _direction(x2 - x, y2 - y)
     word = re.search(r"\b(up|down|left|right)\b", recorded.raw)
-    return word is None or ours == word[1]
+    if word is None:
+        return True
+    # A scroll or a page is named after the content's side, a swipe after the finger's way.
+    about_content = re.search(r"\b(scroll|page)\b", recorded.raw)
+    return ours == (_OPPOSITE[word[1]] if about_content else word[1])
 
 
 def _direction(across: float, down: float) -> act.Direction:
