@@ -11,7 +11,6 @@ from pathlib import Path
 
 import structlog
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
 
 from app import __version__, api, console, security
 from app.devices.server import DemoStack
@@ -33,7 +32,6 @@ from app.tasks.worker import Stores, Worker
 
 log = structlog.get_logger(__name__)
 
-_PACKAGE = Path(__file__).resolve().parent
 TOKEN_FILE = "token"
 """In the data directory: what programs on this machine show as a bearer token."""
 SECRET_FILE = "session-secret"
@@ -85,9 +83,7 @@ def create_app(settings: Settings, *, demo: bool = False) -> FastAPI:
     app.state.one_time_token = access.one_time_token
     app.include_router(api.build_router())
     app.include_router(console.build_router())
-    api.install(app)
-    console.install(app)
-    app.mount("/static", StaticFiles(directory=bundled("static")), name="static")
+    api.install(app, console.error_page)
     security.install(
         app,
         server=server,
@@ -96,12 +92,6 @@ def create_app(settings: Settings, *, demo: bool = False) -> FastAPI:
         api_token=access.api_token,
     )
     return app
-
-
-def bundled(name: str) -> Path:
-    """A top-level folder, beside the package in a checkout or inside it in a wheel."""
-    inside = _PACKAGE / "_bundled" / name
-    return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 @asynccontextmanager

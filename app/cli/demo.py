@@ -10,18 +10,40 @@ from app.cli.hosting import Hosted, hosted
 from app.cli.printing import say
 from app.cli.running import end_document, follow, print_end
 from app.cli.serving import greet, until_ended
+from app.devices.demo.world import demo_world
 from app.domain.tasks import Task, TaskState
 from app.errors import ConfigurationError
 from app.settings import Settings, gemini_key
 
-OFFLINE_GOAL = """\
-open "Contacts"
-tap the 3rd "contact"
-"""
 GEMINI_GOAL = (
     "Find out the phone's serial number in Settings, About phone. Then write a note titled "
     "“Serial” that holds it, and tell me the serial number."
 )
+
+
+def offline_goal(seed: int) -> str:
+    """The demo task in the offline operator's task language, for the phone's content."""
+    world = demo_world(seed)
+    friend, product = world.contacts[0].name, world.products[0].name
+    return f"""\
+open "Settings"
+tap "About phone"
+read "Serial number" as serial
+open "Contacts"
+tap "{friend}"
+read "Phone" as phone
+open "Shop"
+tap "{product}"
+read "Price" as price
+tap "Add to cart"
+open "Notes"
+tap "New note"
+type "Service call" into "Title"
+type "Serial {{serial}}, call {friend} at {{phone}}, cart {{price}}" into "Text"
+tap "Save"
+check "Service call"
+answer "Serial {{serial}}; {friend} is reached at {{phone}}; {product} costs {{price}}."
+"""
 
 
 async def demo(settings: Settings, *, once: bool, yes: bool) -> int:
@@ -35,7 +57,7 @@ async def demo(settings: Settings, *, once: bool, yes: bool) -> int:
     say("Starting Appium, the demo phone and the server …")
     async with hosted(settings, demo=True) as server:
         greet(server)
-        task, client = await _run(server, OFFLINE_GOAL if provider == "offline" else GEMINI_GOAL)
+        task, client = await _run(server, _goal(settings, provider))
         print_end(client, task, as_json=False)
         await client.close()
         if not once:
@@ -52,6 +74,10 @@ async def _run(server: Hosted, goal: str) -> tuple[Task, Client]:
     task = Task.model_validate(await client.post("/tasks", {"goal": goal, "device": "demo"}))
     say(f"Task {task.task_id}: {server.address}/tasks/{task.task_id}")
     return await follow(client, task.task_id, quiet=False), client
+
+
+def _goal(settings: Settings, provider: str) -> str:
+    return offline_goal(settings.demo_seed) if provider == "offline" else GEMINI_GOAL
 
 
 def _agreed() -> bool:

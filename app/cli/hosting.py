@@ -90,7 +90,8 @@ async def _until_started(server: uvicorn.Server, serving: asyncio.Task[None]) ->
     """Returns when the server is ready or has given up."""
     try:
         async with asyncio.timeout(START_DEADLINE):
-            while not server.started and not serving.done():
+            # uvicorn tells nobody when it is ready; it can only be asked.
+            while not server.started and not serving.done():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise ConfigurationError(f"not ready within {START_DEADLINE:.0f} s") from None
