@@ -57,6 +57,13 @@ def test_a_point_means_the_smallest_thing_with_a_meaning(
     assert (found.index if found else None) == index
 
 
+def test_of_two_things_in_the_same_place_the_upper_one_is_meant() -> None:
+    twins = [element(k, (0, 0, 50, 50), role="text", text=f"layer {k}") for k in range(2)]
+    found = hit_test(UiTree(status=TreeStatus.OK, elements=tuple(twins)), 10, 10)
+    assert found is not None
+    assert found.text == "layer 1"
+
+
 def test_only_indexes_of_this_tree_are_elements() -> None:
     assert resolve_element(PAGE, 4) == PAGE.elements[4]
     assert resolve_element(PAGE, len(PAGE.elements)) is None

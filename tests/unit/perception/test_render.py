@@ -66,9 +66,9 @@ def test_texts_are_cut_with_an_ellipsis() -> None:
 
 def test_the_order_is_the_screens_and_not_the_trees() -> None:
     given = tree(
-        element(0, "right", (200, 3, 300, 43)),
+        element(0, "right", (200, 0, 300, 40)),
         element(1, "below", (0, 100, 100, 140)),
-        element(2, "left", (0, 0, 100, 40)),
+        element(2, "left", (0, 3, 100, 43)),
     )
     assert list(render(given, WINDOW).lines) == [2, 0, 1]
 

@@ -188,8 +188,11 @@ def test_an_unreadable_tree_has_lost_nothing() -> None:
     failed = UiTree(status=TreeStatus.FAILED, reason="refused")
     found = screen.diff(look(CONTACTS), look(failed, toasts=("Saved",)))
     assert (found.added, found.removed) == (("Saved",), ())
-    quiet = screen.diff(look(CONTACTS), look(failed))
-    assert (quiet.changed, quiet.removed) == (False, ())
+    for before, after in ((CONTACTS, failed), (failed, CONTACTS)):
+        quiet = screen.diff(look(before), look(after))
+        assert (quiet.changed, quiet.added, quiet.removed) == (False, (), ())
+    gone = screen.diff(look(failed, alert=Alert(text="Delete?")), look(failed))
+    assert gone.changed
 
 
 def test_without_trees_the_picture_is_the_witness() -> None:

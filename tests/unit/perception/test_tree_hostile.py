@@ -283,6 +283,27 @@ def test_passwords_do_not_leave_the_parser_in_any_dialect() -> None:
         assert secret not in tree.model_dump_json(), dialect
 
 
+def test_a_label_of_a_password_is_a_hint_unless_it_is_the_password() -> None:
+    field = {"password": "true", "class_": "android.widget.EditText"}
+    labelled = node(text="••••", content_desc="PIN", **field)
+    told = node(text="1234", content_desc="1234", **field)
+    tree = read(dump(labelled, told), U2)
+    assert [element.hint for element in tree.elements] == ["PIN", ""]
+
+
+def test_a_page_nested_beyond_reason_is_said_to_be() -> None:
+    deep = read("<html><body>" + "<div>" * 50_000)
+    assert (deep.status, "nested too deeply" in deep.reason) == (TreeStatus.FAILED, True)
+    some = read("<html><body><h1>Title</h1>" + "<div>" * 50_000)
+    assert (some.status, texts(some)) == (TreeStatus.PARTIAL, ["Title"])
+    assert "nested too deeply" in some.reason
+
+
+def test_a_class_name_in_place_of_a_text_is_no_text() -> None:
+    record = {"className": "a.b.Layout", "text": "a.b.Layout", "bounds": "0, 0, 9, 9"}
+    assert texts(read(json.dumps([record]))) == [""]
+
+
 def test_direction_overrides_and_stand_ins_for_pictures_are_taken_out() -> None:
     assert texts(read(dump(node(text="pay \u202e001$\u202c now \ufffc"), node(text="a\n\tb")))) == [
         "pay 001$ now",
@@ -458,6 +479,10 @@ def test_a_root_that_is_off_the_screen_does_not_make_the_window(box: str) -> Non
     text = dump(node(bounds=box), node(text="a", bounds="[0,0][300,600]"))
     tree = parse(UiSource(dialect=U2, text=text), Size(width=0, height=0), CONFIG)
     assert tree.elements[1].visible
+
+
+def test_a_heading_is_one_by_its_attribute() -> None:
+    assert read(dump(node(text="Display", heading="true")), U2).elements[0].role == "heading"
 
 
 # --- encodings -------------------------------------------------------------------------------
