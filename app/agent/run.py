@@ -98,6 +98,8 @@ class Turn:
     """The first prompt's messages; empty until it is built."""
     figures: PromptFigures | None = None
     attempted: Attempted | None = None
+    record: StepRecord | None = None
+    """The step as decided, until it is finished."""
 
 
 @dataclass

@@ -15,35 +15,57 @@ from app.memory.ledger import recovery_line
 async def decide(run: Run) -> None:
     """Writes the open turn as a decided step, with everything that led to it."""
     turn = run.current_turn()
-    messages = tuple(_storable(m) for m in turn.traffic.messages)
-    body = b"[" + b",".join(m.model_dump_json().encode() for m in messages) + b"]"
+    turn.record = record = _record(run, turn)
+    body = b"[" + b",".join(m.model_dump_json().encode() for m in record.messages) + b"]"
     ref = await run.ports.artifacts.put(body, "application/json")
-    text = describe(turn.action) if turn.action is not None else _proposal_text(turn)
-    thinking = "\n".join(t for t in turn.thinking if t)
-    native = "\n".join(t for t in turn.native_thinking if t)
-    run.index(TextKind.ACTION, text)
-    run.index(TextKind.THINKING, thinking)
+    run.index(TextKind.ACTION, record.action_text)
+    run.index(TextKind.THINKING, record.thinking)
     await run.write(
         StepDecided(
-            step_id=turn.step_id,
-            step_number=turn.step_number,
-            started_at=turn.observation.taken_at,
-            offset=turn.offset,
-            observation=turn.observation.light(),
-            action=turn.action,
-            action_text=text,
-            thinking=thinking,
-            native_thinking=native,
+            step_id=record.step_id,
+            step_number=record.step_number,
+            started_at=record.started_at,
+            offset=record.offset,
+            observation=record.observation,
+            action=record.action,
+            action_text=record.action_text,
+            thinking=record.thinking,
+            native_thinking=record.native_thinking,
             messages_ref=ref,
-            messages=messages,
-            plan_revision=run.plan.revision if run.plan else 0,
-            subgoal_hash=run.plan.subgoal_hash() if run.plan else "",
-            tools=tuple(turn.tools),
-            notes=tuple(turn.notes),
-            remembered=dict(turn.remembered),
-            irreversible=turn.irreversible,
-            approved_by=turn.approved_by,
+            messages=record.messages,
+            plan_revision=record.plan_revision,
+            subgoal_hash=record.subgoal_hash,
+            tools=record.tools,
+            notes=record.notes,
+            remembered=record.remembered,
+            irreversible=record.irreversible,
+            approved_by=record.approved_by,
         )
+    )
+
+
+def _record(run: Run, turn: Turn) -> StepRecord:
+    """The turn as a decided step."""
+    return StepRecord(
+        step_id=turn.step_id,
+        step_number=turn.step_number,
+        state=StepState.DECIDED,
+        started_at=turn.observation.taken_at,
+        offset=turn.offset,
+        decided_at=run.ports.clock.now(),
+        plan_revision=run.plan.revision if run.plan else 0,
+        subgoal_hash=run.plan.subgoal_hash() if run.plan else "",
+        observation=turn.observation.light(),
+        thinking="\n".join(t for t in turn.thinking if t),
+        native_thinking="\n".join(t for t in turn.native_thinking if t),
+        action=turn.action,
+        action_text=describe(turn.action) if turn.action is not None else _proposal_text(turn),
+        messages=tuple(_storable(m) for m in turn.traffic.messages),
+        tools=tuple(turn.tools),
+        notes=tuple(turn.notes),
+        remembered=dict(turn.remembered),
+        irreversible=turn.irreversible,
+        approved_by=turn.approved_by,
     )
 
 
@@ -58,8 +80,10 @@ async def finish(
     after: Observation | None = None,
     recoveries: tuple[Recovery, ...] = (),
 ) -> None:
-    """Writes the step's result and moves on to the next step number."""
+    """Writes the decided step's result and moves on to the next step number."""
     turn = run.current_turn()
+    if turn.record is None:
+        raise RuntimeError("a step is decided before it is finished")
     world = None
     if run.rules.memory.world:
         world = run.world.observe(turn.step_number, after, turn.action, verdict)
@@ -67,50 +91,23 @@ async def finish(
     run.index(TextKind.VERDICT, f"{verdict.value} {reason} {appeared}".strip())
     for recovery in recoveries:
         run.index(TextKind.RECOVERY, f"{recovery_line(recovery)} {recovery.diagnosis}")
-    ended = run.ports.clock.now()
-    await run.write(
-        StepFinished(
-            step_id=turn.step_id,
-            step_number=turn.step_number,
-            state=state,
-            receipt=receipt,
-            verdict=verdict,
-            verdict_reason=reason,
-            diff=diff,
-            after=after.light() if after is not None else None,
-            recoveries=recoveries,
-            world=world,
-            ended_at=ended,
-        )
-    )
-    record = StepRecord(
+    result = StepFinished(
         step_id=turn.step_id,
         step_number=turn.step_number,
         state=state,
-        started_at=turn.observation.taken_at,
-        offset=turn.offset,
-        ended_at=ended,
-        plan_revision=run.plan.revision if run.plan else 0,
-        subgoal_hash=run.plan.subgoal_hash() if run.plan else "",
-        observation=turn.observation.light(),
-        thinking="\n".join(t for t in turn.thinking if t),
-        native_thinking="\n".join(t for t in turn.native_thinking if t),
-        action=turn.action,
-        action_text=describe(turn.action) if turn.action is not None else _proposal_text(turn),
-        messages=tuple(_storable(m) for m in turn.traffic.messages),
         receipt=receipt,
         verdict=verdict,
         verdict_reason=reason,
         diff=diff,
         after=after.light() if after is not None else None,
         recoveries=recoveries,
-        remembered=dict(turn.remembered),
-        notes=tuple(turn.notes),
-        tools=tuple(turn.tools),
-        irreversible=turn.irreversible,
-        approved_by=turn.approved_by,
+        world=world,
+        ended_at=run.ports.clock.now(),
     )
-    take_in(run, record)
+    await run.write(result)
+    done = ("state", "receipt", "verdict", "verdict_reason", "diff", "after", "recoveries")
+    update = {name: getattr(result, name) for name in (*done, "ended_at")}
+    take_in(run, turn.record.model_copy(update=update))
     run.step_number += 1
 
 

@@ -6,7 +6,7 @@ Longer than most modules: it is one list of small values, easier to read whole.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
@@ -193,31 +193,7 @@ class GiveUp(Value):
     reason: str = Field(min_length=1, max_length=5_000)
 
 
-DeviceAction = Annotated[
-    Tap
-    | LongPress
-    | DoubleTap
-    | InputText
-    | ClearText
-    | Swipe
-    | ScrollTo
-    | Drag
-    | PressKey
-    | Back
-    | Home
-    | LaunchApp
-    | TerminateApp
-    | OpenUrl
-    | HideKeyboard
-    | SetOrientation
-    | AcceptAlert
-    | DismissAlert
-    | Wait,
-    Field(discriminator="type"),
-]
-"""What a Device performs. `wait` and `scroll_to` are performed by the Validator in parts."""
-
-Action = Annotated[
+_OnDevice: TypeAlias = (
     Tap
     | LongPress
     | DoubleTap
@@ -237,10 +213,12 @@ Action = Annotated[
     | AcceptAlert
     | DismissAlert
     | Wait
-    | Finish
-    | GiveUp,
-    Field(discriminator="type"),
-]
+)
+
+DeviceAction: TypeAlias = Annotated[_OnDevice, Field(discriminator="type")]
+"""What a Device performs. `wait` and `scroll_to` are performed by the Validator in parts."""
+
+Action: TypeAlias = Annotated[_OnDevice | Finish | GiveUp, Field(discriminator="type")]
 """What ends an operator's turn."""
 
 ACTION: TypeAdapter[Action] = TypeAdapter(Action)
