@@ -11,13 +11,15 @@ FIELD_ROLES = frozenset(
     "field textfield textarea input search searchbox combobox select spinner edittext "
     "password email number date time url tel".split()
 )
+CHOICE_ROLES = frozenset({"combobox", "select", "spinner", "picker", "listbox"})
+"""Fields that take an option by its text."""
 SWITCH_ROLES = frozenset("switch checkbox toggle radio menuitemcheckbox menuitemradio".split())
 INTERACTIVE_ROLES = (
     FIELD_ROLES
     | SWITCH_ROLES
     | frozenset(
         "button link tab item listitem row cell menuitem option icon imagebutton chip card "
-        "summary slider treeitem gridcell".split()
+        "summary slider treeitem gridcell key picker".split()
     )
 )
 

@@ -17,6 +17,8 @@ Handler = Callable[[Turn, Command], Moves]
 
 HANDLERS: dict[Verb, Handler] = {**TOUCHING, **READING}
 MAX_REASON = 2_000
+CUT = "(cut; the rest comes back by recall_history with words of the goal)"
+"""How the memory ends a goal that is too long for the prompt."""
 
 
 def answer_operator(request: ModelRequest) -> Message:
@@ -42,6 +44,10 @@ def _turn(view: PromptView) -> Generator[Move, JsonObject, None]:
     program = goal_program(view.goal)
     if not program.readable:
         problems = [str(problem) for problem in program.problems]
+        if view.goal.endswith(CUT):
+            problems = [
+                "the goal is longer than the prompt can show; write repetitions as “repeat”"
+            ]
         yield from _last_words(cannot_read(problems))
     turn = Turn(view, program)
     try:

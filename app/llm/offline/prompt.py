@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +30,8 @@ _ANSWER = re.compile(
 _PLAN_HEAD = re.compile(r"^## Plan \(revision (\d+), (\d+) of (\d+) done\)", re.MULTILINE)
 _MILESTONE = re.compile(r"^- \[( |/|x|Loop|Loop:continuous)\] (\d+)\. (.*)$", re.MULTILINE)
 _VERDICT = re.compile(r'"verdict":\s*"(\w+)"')
+_EXCERPT = re.compile(r"\nI said \(excerpt\): (.*?)\n(Step \d+ .*)", re.DOTALL)
+_LEDGER_VERDICT = re.compile(r"→ (executed|no_visible_change|uncertain|error|blocked)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,14 @@ class PromptView:
         own = [self.page, self.alert or "", *(_maybe_json(t) for t in toasts)]
         return (*own, *(t for e in self.elements for t in (e.text, e.value, e.hint)))
 
+    def own_words(self) -> Iterator[str]:
+        """What the model itself said in A, newest first; excerpts of large turns included."""
+        for message in reversed(self.earlier):
+            if message.role == "model":
+                yield message.text
+            elif found := _EXCERPT.search(message.text):
+                yield found[1]
+
     @cached_property
     def result(self) -> Result | None:
         """What the newest turn in A ended in."""
@@ -187,8 +198,9 @@ class PromptView:
                 if isinstance(part, Response) and "verdict" in part.response:
                     told = str(part.response.get("message") or "")
                     return Result(str(part.response["verdict"]), told)
-                if isinstance(part, Text) and (words := _VERDICT.findall(part.text)):
-                    return Result(words[-1])
+                if isinstance(part, Text) and message.role == "user":
+                    if result := _told_result(part.text):
+                        return result
         return None
 
     def _section(self, title: str) -> str:
@@ -232,6 +244,15 @@ def _exchanges(messages: tuple[Message, ...]) -> tuple[Exchange, ...]:
                 waiting.remove(call)
                 done.append(Exchange(call.name, call.args, part.response))
     return tuple(done)
+
+
+def _told_result(text: str) -> Result | None:
+    """A result told as text: the JSON of a lost call, or the ledger line of an excerpt."""
+    if text.startswith("Result: ") and (words := _VERDICT.findall(text)):
+        return Result(words[-1])
+    if (found := _EXCERPT.search(text)) and (ledger := _LEDGER_VERDICT.findall(found[2])):
+        return Result(ledger[-1])
+    return None
 
 
 def _maybe_json(raw: str) -> str:

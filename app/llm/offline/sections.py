@@ -13,6 +13,7 @@ def sections(request: ModelRequest, heads: Sequence[str]) -> dict[str, str]:
     Read from the end, so that a heading inside an earlier text cannot cut a later section.
     """
     text = "\n" + "\n".join(m.text for m in request.messages if m.role == "user") + "\n"
+    text = text.partition("\n# CORRECTION\n")[0] + "\n"
     found: dict[str, str] = dict.fromkeys(heads, "")
     for head in reversed(heads):
         mark = f"\n# {head}\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app.domain.messages import JsonObject
 from app.llm.offline.commands import Command, Verb
-from app.llm.offline.elements import Shown, find, find_field, find_switch, same
+from app.llm.offline.elements import CHOICE_ROLES, Shown, find, find_field, find_switch, same
 from app.llm.offline.seeking import seek
 from app.llm.offline.turn import MAX_TRIES, GivesUp, Moves, Turn
 
@@ -69,23 +69,29 @@ def _clear(turn: Turn, command: Command) -> Moves:
 
 
 def _select(turn: Turn, command: Command) -> Moves:
-    """Opens the field and taps the option; types it where no option shows up."""
-    stage = turn.place.stage
-    shown = find_field(turn.view.elements, command.target)
-    if shown is not None and same(shown.value, command.text):
+    """A choice field takes the option's text; else it is opened and the option tapped."""
+    if turn.place.stage == "opened":
+        yield from _pick_option(turn, command)
         return
-    if stage == "typed":
-        raise GivesUp(f"“{command.target}” does not take “{command.text}”.")
-    if stage == "opened":
-        options = [e for e in turn.view.elements if e is not shown]
-        if option := find(options, command.text):
-            yield from turn.act("tap", _target(option))
-        if shown is None:
-            raise GivesUp(f"I cannot find the option “{command.text}” of “{command.target}”.")
-        args = {"text": command.text, **_target(shown)}
+    field = yield from seek(turn, command.target, lambda e: find_field(e, command.target))
+    if same(field.value, command.text):
+        return
+    if turn.place.stage != "typed" and field.role in CHOICE_ROLES:
+        args = {"text": command.text, **_target(field)}
         yield from turn.act("input_text", args, stage="typed")
-    element = yield from seek(turn, command.target, lambda e: find_field(e, command.target))
-    yield from turn.act("tap", _target(element), stage="opened")
+    yield from turn.act("tap", _target(field), stage="opened")
+
+
+def _pick_option(turn: Turn, command: Command) -> Moves:
+    """The field was opened and may be covered by its own options."""
+    field = find_field(turn.view.elements, command.target)
+    if field is not None and same(field.value, command.text):
+        return
+    options = [e for e in turn.view.elements if field is None or e.index != field.index]
+    option = find(options, command.text)
+    if option is None:
+        raise GivesUp(f"I cannot find the option “{command.text}” of “{command.target}”.")
+    yield from turn.act("tap", _target(option))
 
 
 def _switch(turn: Turn, command: Command) -> Moves:

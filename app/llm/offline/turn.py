@@ -118,8 +118,7 @@ class Turn:
 
     def locate(self) -> Moves:
         """Takes up the place that its own words name, and what became of its last action."""
-        own = (m.text for m in reversed(self.view.earlier) if m.role == "model")
-        if place := find_place(own, self.total):
+        if place := find_place(self.view.own_words(), self.total):
             self._take_up(place)
             self._judge(self.view.result)
             return
