@@ -6,10 +6,11 @@ import asyncio
 
 from app.agent.run import Run
 from app.domain.memory import TextKind
-from app.domain.screens import DeviceView, Observation
+from app.domain.screens import DeviceView, Observation, UiSource
 from app.errors import SessionLost
 from app.perception import observe as perception
 from app.perception.observe import Interpreted
+from app.perception.redact import without_passwords
 
 OBSERVE_DEADLINE = 60.0
 """Seconds for one look, the device's own deadlines included."""
@@ -52,7 +53,7 @@ async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
         model_image=await put(shown.data, "image/jpeg") if shown is not None else None,
         image_size=seen.image_size,
         black=seen.black,
-        source_ref=await put(source.text.encode(errors="replace"), "text/plain; charset=utf-8")
+        source_ref=await put(_readable(source), "text/plain; charset=utf-8")
         if source is not None
         else None,
         tree_ref=await put(seen.tree.model_dump_json().encode(), "application/json"),
@@ -61,6 +62,11 @@ async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
         content_hash=seen.content_hash,
         element_count=len(seen.tree.elements),
     )
+
+
+def _readable(source: UiSource) -> bytes:
+    """The raw source for the record, without what stands in password fields."""
+    return without_passwords(source).text.encode(errors="replace")
 
 
 def index_screen(run: Run, seen: Observation) -> None:
