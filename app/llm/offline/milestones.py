@@ -27,6 +27,8 @@ class Group:
 @lru_cache(maxsize=16)
 def groups(commands: tuple[Command, ...]) -> tuple[Group, ...]:
     """One group per app opened, or about every six commands; at most 40 groups."""
+    if not commands:
+        return ()
     size = max(GROUP_SIZE, math.ceil(len(commands) / MAX_GROUPS))
     starts = list(_starts(commands, size))
     if len(starts) > MAX_GROUPS:
@@ -50,8 +52,6 @@ def group_at(made: Sequence[Group], index: int) -> int:
 
 def _starts(commands: Sequence[Command], size: int) -> Iterator[int]:
     """Never before a command without an action: what it looks at belongs to the group before."""
-    if not commands:
-        return
     yield 0
     last = 0
     for index, command in enumerate(commands[1:], start=1):

@@ -81,7 +81,9 @@ def kept_value(text: str, key: str) -> str | None:
     """
     name = re.escape(key)
     quoted = re.compile(
-        rf'(?<![\w-]){name}\s*=\s*(?:\\?"((?:[^"\\]|\\[^"])*)\\?"|“([^”\n]*)”)', re.IGNORECASE
+        rf"(?<![\w-]){name}\s*=\s*"
+        r'(?:"(?P<json>(?:[^"\\]|\\.)*)"|\\"(?P<nested>.*?)\\"|“(?P<curly>[^”\n]*)”)',
+        re.IGNORECASE,
     )
     bare = re.compile(rf"Step \d+ \(remembered\): …?{name}\s*=\s*(.+)", re.IGNORECASE)
     found: list[tuple[int, str]] = []
@@ -89,7 +91,10 @@ def kept_value(text: str, key: str) -> str | None:
     for line in text.split("\n"):
         if numbered := _STEP.search(line):
             step = int(numbered[1])
-        hits = [m[2] if m[1] is None else _decoded(m[1]) for m in quoted.finditer(line)]
+        hits = [
+            _decoded(m["json"]) if m["json"] is not None else m["nested"] or m["curly"] or ""
+            for m in quoted.finditer(line)
+        ]
         if not hits and (match := bare.search(line)):
             hits = [match[1].strip()]
         found += [(step, hit) for hit in hits]
