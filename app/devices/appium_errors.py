@@ -153,7 +153,7 @@ SESSION_HINTS = (
     ("could not find a connected android device", "Connect the phone and allow USB debugging."),
     ("unable to launch webdriveragent", "Sign WebDriverAgent for this phone (docs/devices.md)."),
     ("unknown device or simulator udid", "Correct appium:udid."),
-    ("401", "The server wants credentials."),
+    ("authorization required", "The server wants credentials: put them into its address."),
     ("unauthorized", "The server does not accept the credentials."),
 )
 

@@ -16,6 +16,18 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from app.domain.messages import (
+    Call,
+    Message,
+    ModelRequest,
+    Part,
+    Response,
+    Role,
+    Text,
+    ToolSpec,
+)
+from app.llm.offline.model import answer
+
 Json = dict[str, Any]
 Brain = Callable[[Json], list[Json]]
 """Answers a request's body with the parts of the reply."""
@@ -138,6 +150,65 @@ def malformed_call() -> Behaviour:
     return Behaviour(body={"candidates": [told]})
 
 
+# --- a brain -------------------------------------------------------------------------------
+
+
+def offline_brain(body: Json) -> list[Json]:
+    """Answers as the offline model would, so that a whole agent can run through this server."""
+    messages = tuple(_message(content) for content in body.get("contents") or [])
+    system = either(body, "systemInstruction") or {}
+    request = ModelRequest(
+        role=_role(body, messages[0].text if messages else ""),
+        system="".join(part.get("text", "") for part in system.get("parts") or []),
+        messages=messages,
+        tools=tuple(_tools(body)),
+        allowed_tools=_allowed(body),
+    )
+    return [_part(part) for part in answer(request).parts]
+
+
+def _role(body: Json, text: str) -> Role:
+    if body.get("tools"):
+        return Role.OPERATOR
+    marks = {
+        "\n# REQUEST\n": Role.PLANNER,
+        "\n# SCHEMA\n": Role.OUTPUTTER,
+        "\n# SCREEN\n": Role.ANALYZER,
+        "\n# RECALLED\n": Role.HISTORIAN,
+    }
+    return next((role for mark, role in marks.items() if mark in text), Role.SUMMARIZER)
+
+
+def _tools(body: Json) -> Iterable[ToolSpec]:
+    for tool in body.get("tools") or []:
+        for declared in either(tool, "functionDeclarations") or []:
+            yield ToolSpec(name=declared["name"], description="", parameters={})
+
+
+def _allowed(body: Json) -> tuple[str, ...] | None:
+    calling = either(either(body, "toolConfig") or {}, "functionCallingConfig") or {}
+    names = either(calling, "allowedFunctionNames")
+    return tuple(names) if names else None
+
+
+def _message(content: Json) -> Message:
+    parts: list[Part] = []
+    for part in content.get("parts") or []:
+        if call := either(part, "functionCall"):
+            parts.append(Call(name=call["name"], args=call.get("args") or {}))
+        elif response := either(part, "functionResponse"):
+            parts.append(Response(name=response["name"], response=response.get("response") or {}))
+        elif "text" in part:
+            parts.append(Text(text=part["text"], thought=bool(part.get("thought"))))
+    return Message(role=content["role"], parts=tuple(parts))
+
+
+def _part(part: Part) -> Json:
+    if isinstance(part, Call):
+        return {"functionCall": {"name": part.name, "args": part.args}}
+    return {"text": part.text if isinstance(part, Text) else ""}
+
+
 # --- the server ----------------------------------------------------------------------------
 
 
@@ -177,9 +248,16 @@ class GeminiServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}"
 
-    def add(self, *behaviours: Behaviour) -> None:
+    def add(self, *behaviours: Behaviour, first: bool = False) -> None:
+        """More behaviours, behind the script or before it."""
         with self._lock:
-            self._script.extend(behaviours)
+            at = 0 if first else len(self._script)
+            self._script[at:at] = behaviours
+
+    def knows(self, signature: bytes, model: str) -> None:
+        """Takes a signature for its own, as if it had sent it."""
+        with self._lock:
+            self._issued[signature] = model
 
     def __enter__(self) -> Self:
         self._thread.start()
