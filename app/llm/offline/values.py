@@ -35,13 +35,13 @@ def read_value(elements: Iterable[Shown], label: str, *, number: bool = False) -
     for element in named:
         if element.value:
             return element.value
-    if not named:
-        for element in elements:
-            if value := after_label(element.text, label):
-                return value
-    for element in named:
+    # An empty field of that name is where such a value goes, not what names one.
+    for element in (e for e in named if not e.field):
         if found := beside(elements, element):
             return found.content()
+    for element in elements:
+        if value := after_label(element.text, label):
+            return value
     return next((e.value for e in elements if same(e.hint, label) and e.value), "")
 
 

@@ -80,8 +80,16 @@ class FastClock:
 class World:
     """A gateway before a scripted server, and what it told."""
 
-    def __init__(self, server: GeminiServer, *, fallback: str = SPARE, **changes: Any) -> None:
-        role = RoleModel(model=MAIN, fallback=fallback, timeout=changes.pop("timeout", 5.0))
+    def __init__(
+        self,
+        server: GeminiServer,
+        *,
+        model: str = MAIN,
+        fallback: str = SPARE,
+        clock: FastClock | None = None,
+        **changes: Any,
+    ) -> None:
+        role = RoleModel(model=model, fallback=fallback, timeout=changes.pop("timeout", 5.0))
         settings: dict[str, Any] = {
             "provider": "gemini",
             "gemini_api_key": SecretStr(KEY),
@@ -90,7 +98,7 @@ class World:
             "max_attempts": 3,
             **changes,
         }
-        self.clock = FastClock()
+        self.clock = clock or FastClock()
         self.waits: list[ModelWaiting] = []
         self.waiting = asyncio.Event()
         self.house = ModelHouse(ModelsConfig(**settings), self.clock)
@@ -299,8 +307,7 @@ async def test_a_cancelled_wait_ends_at_once() -> None:
             await asyncio.sleep(seconds)
 
     with GeminiServer([quota("60s")]) as server:
-        world = World(server)
-        world.gateway._clock = SlowClock()
+        world = World(server, clock=SlowClock())
         task = asyncio.create_task(world.ask())
         await asyncio.wait_for(world.waiting.wait(), 10)
         task.cancel()
@@ -350,7 +357,7 @@ MISSING_TEXT = "Function call is missing a thought_signature in functionCall par
 
 async def _signed_turn(server: GeminiServer) -> tuple[Message, Message]:
     """A call as the model made it, and its result; the server gets one more behaviour first."""
-    server._script.insert(0, calls(("tap", {"element": 1}), signature=SIGNATURE))
+    server.add(calls(("tap", {"element": 1}), signature=SIGNATURE), first=True)
     first = await World(server).ask(user("go"))
     return first.message, _result()
 
@@ -400,7 +407,7 @@ async def test_unknown_fields_are_kept_but_not_sent() -> None:
     }
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
     with GeminiServer([Behaviour(body={"candidates": [candidate]}), OK]) as server:
-        server._issued[b"sig"] = MAIN
+        server.knows(b"sig", MAIN)
         first = await World(server).ask(user("go"))
         assert first.message.provider is not None
         assert first.message.provider.content["parts"][0]["hologram"] == {"depth": 3}
@@ -464,11 +471,7 @@ async def test_usage_and_cost_are_metered_by_role() -> None:
 
 async def test_a_model_without_a_price_costs_none() -> None:
     with GeminiServer([OK]) as server:
-        world = World(server)
-        role = RoleModel(model="gemini-9-unheard-of")
-        world.gateway._config = world.gateway._config.model_copy(
-            update={"roles": {Role.OPERATOR: role}}
-        )
+        world = World(server, model="gemini-9-unheard-of")
         reply = await world.ask()
     assert reply.cost_usd is None
     assert world.gateway.meter.of(Role.OPERATOR).unpriced_calls == 1

@@ -78,6 +78,7 @@ class Session:
     """Function names whose calls are refused, once each, with the reason."""
     forgets: bool = False
     """Remembered values leave the prompt at once."""
+    answer: Callable[[ModelRequest], Message] = answer_operator
 
     def __post_init__(self) -> None:
         self.step = 1
@@ -126,7 +127,7 @@ class Session:
 
     def move(self) -> Call:
         """One reply of the operator; a tool is served, an action ends the turn."""
-        message = answer_operator(self.request())
+        message = self.answer(self.request())
         [call] = message.calls
         self.calls.append((call.name, call.args))
         self.words.append(message.text)
