@@ -48,7 +48,7 @@ async def turns(
     await reader.add_window(view, before)
     item = templates.macro("components/turn.html", "turn_item")
     items = "".join(str(item(task_id, turn)) for turn in view.turns)
-    more = templates.text("components/earlier.html", view=view) if view.earlier else ""
+    more = templates.text("components/earlier.html", view=view)
     return HTMLResponse(more + upsert(items, order))
 
 
