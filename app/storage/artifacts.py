@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
-import tempfile
+import secrets
 import threading
 import time
 from collections.abc import Iterable
@@ -31,6 +31,7 @@ class FileArtifacts:
         self._root = root
         self._unlinked: set[str] = set()
         self._guard = threading.Lock()
+        self._writer = secrets.token_hex(8)
 
     async def put(self, data: bytes, media_type: str) -> ArtifactRef:
         sha256 = await asyncio.to_thread(self._put, data)
@@ -75,13 +76,26 @@ class FileArtifacts:
             self._unlinked.add(sha256)
             if path.is_file():
                 return sha256
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self._root / _UNFINISHED
-        unfinished.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=unfinished, delete=False) as file:
-            file.write(data)
-        Path(file.name).replace(path)
+        unfinished = self._write(data)
+        try:
+            unfinished.replace(path)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.replace(path)
         return sha256
+
+    def _write(self, data: bytes) -> Path:
+        """A whole file under a name that no other thread or process uses."""
+        path = self._root / _UNFINISHED / f"{self._writer}-{threading.get_ident()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        try:
+            file = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, flags, 0o600)
+        with os.fdopen(file, "wb") as out:
+            out.write(data)
+        return path
 
     def _get(self, sha256: str) -> bytes:
         try:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Table
 
 from app.domain.events import (
     ChecksChanged,
@@ -33,74 +27,10 @@ from app.domain.tasks import TRANSITIONS, ModelCallRecord, StepState, TaskState
 from app.domain.values import Value
 from app.errors import Conflict
 from app.storage import tables
+from app.storage.changes import Changes, Columns, TaskColumns
 from app.storage.types import to_document
 
-Columns = dict[str, Any]
 PLACES_PER_EVENT = 1_000  # keys one event may write before their order within it is lost
-
-
-@dataclass
-class TaskColumns:
-    """The columns of a task's row that events change, named as in the table."""
-
-    state: str
-    reason: str
-    code: str
-    answer: str
-    answer_data: str | None
-    cited_steps: str
-    steps: int
-    prompt_tokens: int
-    cached_tokens: int
-    thinking_tokens: int
-    output_tokens: int
-    cost_usd: float
-    unpriced_calls: int
-    started_at: datetime | None
-    ended_at: datetime | None
-    updated_at: datetime
-    running_since: datetime | None
-    seconds_spent: float
-    last_seq: int
-    cancel_requested: bool
-    pause_requested: bool
-    offline: bool
-    stable_ref: str | None
-    frozen_ref: str | None
-    frozen_through: int
-    turn: int
-    observation: str | None
-    search_entries: int
-
-
-TASK_COLUMNS = tuple(tables.task.c[f.name] for f in fields(TaskColumns))
-
-
-@dataclass
-class Changes:
-    """Rows to write for a batch of events, grouped by table."""
-
-    task_id: str
-    before: Mapping[str, Any]
-    task: TaskColumns
-    inserts: dict[Table, list[Columns]] = field(default_factory=lambda: defaultdict(list))
-    upserts: dict[Table, list[Columns]] = field(default_factory=lambda: defaultdict(list))
-    finished_steps: list[Columns] = field(default_factory=list)
-    answers: list[Columns] = field(default_factory=list)
-
-    @classmethod
-    def to(cls, task_id: str, row: Mapping[str, Any]) -> Changes:
-        """No changes yet, to the task with this row."""
-        return cls(task_id, row, TaskColumns(**row))
-
-    def changed_columns(self) -> Columns:
-        return {k: v for k, v in asdict(self.task).items() if v != self.before[k]}
-
-    def insert(self, table: Table, **columns: Any) -> None:
-        self.inserts[table].append({"task_id": self.task_id, **columns})
-
-    def upsert(self, table: Table, **columns: Any) -> None:
-        self.upserts[table].append({"task_id": self.task_id, **columns})
 
 
 def document(value: Value | None) -> str | None:
@@ -126,6 +56,8 @@ def apply(changes: Changes, event: Event, seq: int, at: datetime) -> None:
         case StepDecided():
             _decide_step(changes, event, at)
         case StepFinished():
+            if event.step_number > task.steps:
+                raise Conflict(f"Step {event.step_number} is not decided yet.")
             changes.finished_steps.append(_finished_step(event))
         case ModelCalled(call=call):
             _add_call(changes, call, seq, at)
@@ -266,6 +198,9 @@ def _ask_or_answer(
     changes: Changes, event: QuestionAsked | QuestionAnswered, seq: int, at: datetime
 ) -> None:
     if isinstance(event, QuestionAsked):
+        name = event.question.question_id
+        if any(answer["question_id"] == name for answer in changes.answers):
+            raise Conflict("A question cannot be answered before it is asked.")
         changes.insert(
             tables.question,
             place=seq,

@@ -31,7 +31,7 @@ WEIGHTS = {
 }
 """How much a match says: what was kept on purpose most, what was only planned least."""
 _DIGITS = 6  # below which two relevances are the same
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_IN_WORD = f"[^\\W{UNSPACED}]"
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def best_per_step(found: Iterable[Ranked]) -> list[Ranked]:
 
 def _standing_alone(text: str) -> re.Pattern[str]:
     """The text where it is not part of a longer word; scripts without spaces have no such words."""
-    before = r"(?<!\w)" if _in_word(text[:1]) else ""
-    after = r"(?!\w)" if _in_word(text[-1:]) else ""
+    before = f"(?<!{_IN_WORD})" if _in_word(text[:1]) else ""
+    after = f"(?!{_IN_WORD})" if _in_word(text[-1:]) else ""
     return re.compile(before + re.escape(text) + after)
 
 
 def _in_word(character: str) -> bool:
-    return character.isalnum() and not _UNSPACED.match(character)
+    return re.fullmatch(_IN_WORD, character) is not None

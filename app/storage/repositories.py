@@ -123,7 +123,7 @@ class TaskRepository:
         if task_id is not None:
             query = query.where(row.task_id == task_id)
         query = query.order_by(row.state != TaskState.INTERRUPTED.value, row.number).limit(1)
-        query = query.with_for_update(of=tables.task, skip_locked=True)
+        query = query.with_for_update(of=tables.task)
 
         def write(connection: Connection) -> Written | None:
             found = connection.execute(query).one_or_none()

@@ -15,8 +15,9 @@ from app.domain.tasks import StepState
 from app.domain.values import Value
 from app.errors import Conflict, NotFound
 from app.storage import tables
+from app.storage.changes import TASK_COLUMNS, Changes
 from app.storage.db import Database
-from app.storage.events import TASK_COLUMNS, Changes, apply, step_number_of
+from app.storage.events import apply, step_number_of
 from app.storage.search_text import pieces, search_text
 from app.storage.types import clean_text, encode
 
