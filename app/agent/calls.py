@@ -17,6 +17,8 @@ from app.domain.tasks import ModelCallRecord, TaskState
 from app.errors import ModelError
 
 _M = TypeVar("_M", bound=BaseModel)
+LONGER_OUTPUT = 16_384
+"""Output tokens allowed after an answer was cut at its limit."""
 
 
 async def call_model(
@@ -37,16 +39,26 @@ async def call_model(
     began = run.ports.clock.monotonic()
     try:
         reply = await _until_cancelled(run, request)
-    except ModelError as error:
+    except (ModelError, EndTask) as error:
+        ended = isinstance(error, EndTask)
         failure: dict[str, Any] = {
-            "outcome": error.code,
-            "detail": error.message,
+            "outcome": "cancelled" if ended else error.code,
+            "detail": str(error),
             "seconds": run.ports.clock.monotonic() - began,
         }
         run.note(ModelCalled(call=base.model_copy(update=failure)))
         raise
     await _keep(run, base, reply)
     return reply
+
+
+def after_cut(request: ModelRequest) -> ModelRequest:
+    """The request once more, with room for an answer that was cut at its limit."""
+    # Built anew: only a limit that was set by name outranks the role's own.
+    return ModelRequest(
+        **{name: getattr(request, name) for name in request.model_fields_set}
+        | {"max_output_tokens": LONGER_OUTPUT}
+    )
 
 
 async def ask_json(
@@ -58,6 +70,7 @@ async def ask_json(
     """
     messages = [user(question)]
     problem = ""
+    cut = False
     for _ in range(2):
         request = ModelRequest(
             role=role,
@@ -67,7 +80,8 @@ async def ask_json(
             task_id=run.task.task_id,
             step_number=run.step_number,
         )
-        reply = await call_model(run, request)
+        reply = await call_model(run, after_cut(request) if cut else request)
+        cut = reply.finish is Finish.LENGTH
         if reply.finish is not Finish.STOP:
             problem = f"the answer stopped early: {reply.finish.value} {reply.finish_detail}"
         else:

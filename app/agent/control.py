@@ -32,10 +32,8 @@ class Control:
 
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
-        self.cancel_receipt = ""
-        self.pause_receipts: deque[str] = deque()
-        self.resume_receipts: deque[str] = deque()
-        self.look_receipts: deque[str] = deque()
+        self.receipts: dict[str, list[str]] = {"pause": [], "resume": [], "look": [], "cancel": []}
+        """Receipt ids not yet answered, by control."""
         self.paused = False
         self.open_question: tuple[str, str] | None = None
         """Id and kind of the question a person is asked now."""
@@ -46,18 +44,18 @@ class Control:
     # --- for the service ------------------------------------------------------------------
 
     def cancel(self, receipt_id: str) -> None:
-        self.cancel_receipt = self.cancel_receipt or receipt_id
+        self.receipts["cancel"].append(receipt_id)
         self.cancelled.set()
         self._changed.set()
 
     def pause(self, receipt_id: str) -> None:
         self.paused = True
-        self.pause_receipts.append(receipt_id)
+        self.receipts["pause"].append(receipt_id)
         self._changed.set()
 
     def resume(self, receipt_id: str) -> None:
         self.paused = False
-        self.resume_receipts.append(receipt_id)
+        self.receipts["resume"].append(receipt_id)
         self._changed.set()
 
     def inject(self, receipt_id: str, text: str) -> None:
@@ -65,7 +63,7 @@ class Control:
         self._changed.set()
 
     def look(self, receipt_id: str) -> None:
-        self.look_receipts.append(receipt_id)
+        self.receipts["look"].append(receipt_id)
         self._changed.set()
 
     def reply(self, question_id: str, reply: Reply) -> None:
@@ -77,6 +75,17 @@ class Control:
     def take_instructions(self) -> tuple[Injected, ...]:
         taken = tuple(self._instructions)
         self._instructions.clear()
+        return taken
+
+    def take_receipts(self, control: str) -> tuple[str, ...]:
+        taken = tuple(self.receipts[control])
+        self.receipts[control].clear()
+        return taken
+
+    def take_replies(self) -> tuple[Reply, ...]:
+        """Answers that no question waits for any more."""
+        taken = tuple(self._replies.values())
+        self._replies.clear()
         return taken
 
     def take_reply(self, question_id: str) -> Reply | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
 from app.agent.run import Run
 from app.domain.memory import TextKind
@@ -18,15 +19,32 @@ INDEX_CHARACTERS = 20_000
 """Screen text indexed per step; the whole tree stays in its artifact."""
 
 
-async def look(run: Run) -> tuple[DeviceView, Interpreted]:
-    """One look at the device, not stored; raises SessionLost."""
+class Look(NamedTuple):
+    """One look at the device and what it shows."""
+
+    view: DeviceView
+    seen: Interpreted
+
+
+async def look(run: Run, before: Look | None = None) -> Look:
+    """One look at the device, not stored; one equal to that before is not read again.
+
+    Raises SessionLost.
+    """
     try:
         async with asyncio.timeout(OBSERVE_DEADLINE):
             view = await run.ports.device.observe()
     except TimeoutError:
         raise SessionLost(f"the device gave no answer within {OBSERVE_DEADLINE:.0f} s") from None
+    if before is not None and _equal(view, before.view):
+        return Look(view, before.seen)
     seen = await asyncio.to_thread(perception.interpret, view, run.rules.perception)
-    return view, seen
+    return Look(view, seen)
+
+
+def _equal(a: DeviceView, b: DeviceView) -> bool:
+    """Whether two looks show the same, whenever they were taken."""
+    return a.model_copy(update={"taken_at": b.taken_at}) == b
 
 
 async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:

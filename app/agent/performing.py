@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from app.agent.perceiving import keep, look
+from app.agent.perceiving import Look, keep, look
 from app.agent.planning import visible_text
 from app.agent.run import Run
 from app.agent.tools.actions import SWIPES
@@ -100,7 +100,7 @@ async def settle(run: Run) -> Settled:
         if clock.monotonic() >= until:
             break
         await clock.sleep(rules.settle_interval)
-        later, later_seen = await look(run)
+        later, later_seen = await look(run, Look(view, seen))
         moving = not _same(view, seen, later, later_seen)
         view, seen = later, later_seen
     toasts.update(dict.fromkeys(view.toasts))

@@ -25,7 +25,7 @@ from app.domain.messages import Call, Message, Usage
 from app.domain.plans import Check, Plan
 from app.domain.ports import Artifacts, Background, Clock, Device, Model, Recorder, SearchIndex
 from app.domain.screens import Observation, ScreenDiff
-from app.domain.tasks import Note, Question, StepRecord, Task, TaskState
+from app.domain.tasks import Note, Question, Recovery, StepRecord, Task, TaskState
 from app.memory.hints import ScreenHistory
 from app.memory.traffic import Traffic
 from app.memory.transcript import Transcript
@@ -98,8 +98,13 @@ class Turn:
     """The first prompt's messages; empty until it is built."""
     figures: PromptFigures | None = None
     attempted: Attempted | None = None
+    recoveries: list[Recovery] = field(default_factory=list)
     record: StepRecord | None = None
     """The step as decided, until it is finished."""
+    remarks: tuple[str, ...] = ()
+    """What the runtime says in this turn's prompt."""
+    cut: bool = False
+    """The former answer was cut at its output limit."""
 
 
 @dataclass

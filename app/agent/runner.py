@@ -24,7 +24,7 @@ from app.agent.nodes import (
 )
 from app.agent.prompts import load
 from app.agent.run import Ports, Rules, Run
-from app.agent.stepping import take_in
+from app.agent.stepping import close_open, take_in
 from app.agent.tools.declarations import declare
 from app.domain.events import ControlApplied, PrefixStored, QuestionAnswered, TaskStateChanged
 from app.domain.memory import WorldState
@@ -132,7 +132,7 @@ async def _until_end(run: Run, history: TaskHistory) -> EndTask:
     except EndTask as end:
         return end
     except ArtemisError as error:
-        return EndTask(TaskState.FAILED, error.message, code=error.code)
+        return EndTask(TaskState.FAILED, str(error), code=error.code)
     except Exception as error:  # the session runner: whatever happens, the task ends readably
         log.exception("task_failed_unexpectedly", task=run.task.task_id)
         reason = f"Artemis itself failed: {type(error).__name__}"
@@ -160,25 +160,8 @@ async def _begin(run: Run, history: TaskHistory) -> None:
 
 
 async def _record_end(run: Run, end: EndTask) -> None:
-    if end.state is TaskState.CANCELLED and run.control.cancel_receipt:
-        run.note(
-            ControlApplied(
-                receipt_id=run.control.cancel_receipt,
-                control="cancel",
-                applied=True,
-                step_number=run.step_number,
-            )
-        )
-    for injected in run.control.take_instructions():
-        run.note(
-            ControlApplied(
-                receipt_id=injected.receipt_id,
-                control="inject",
-                applied=False,
-                step_number=run.step_number,
-                reason="the task ended before its next turn",
-            )
-        )
+    await close_open(run, f"the task ended: {end.reason}")
+    _answer_receipts(run, cancelled=end.state is TaskState.CANCELLED)
     await run.write(
         TaskStateChanged(
             state=end.state,
@@ -190,3 +173,32 @@ async def _record_end(run: Run, end: EndTask) -> None:
             cited_steps=end.cited_steps,
         )
     )
+
+
+def _answer_receipts(run: Run, *, cancelled: bool) -> None:
+    """Everything asked for gets its word, also what came too late."""
+    control = run.control
+    late = "the task ended before its next turn"
+    asked = [
+        (name, r)
+        for name in ("cancel", "pause", "resume", "look")
+        for r in control.take_receipts(name)
+    ]
+    asked += [("inject", i.receipt_id) for i in control.take_instructions()]
+    asked += [
+        ({True: "approve", False: "deny", None: "answer"}[r.approved], r.receipt_id)
+        for r in control.take_replies()
+    ]
+    for name, receipt in asked:
+        applied = name == "cancel" and cancelled
+        run.note(
+            ControlApplied.model_validate(
+                {
+                    "receipt_id": receipt,
+                    "control": name,
+                    "applied": applied,
+                    "step_number": run.step_number,
+                    "reason": "" if applied else late,
+                }
+            )
+        )

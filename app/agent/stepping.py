@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.agent.run import Run, Turn
+from app.agent.run import Attempted, Run, Turn
 from app.domain.actions import Receipt, Verdict, describe
 from app.domain.events import StepDecided, StepFinished
 from app.domain.memory import TextKind
@@ -10,6 +10,7 @@ from app.domain.messages import Image, Message, Text
 from app.domain.screens import Observation, ScreenDiff
 from app.domain.tasks import Recovery, StepRecord, StepState
 from app.memory.ledger import recovery_line
+from app.perception import screen
 
 
 async def decide(run: Run) -> None:
@@ -108,7 +109,10 @@ async def finish(
     done = ("state", "receipt", "verdict", "verdict_reason", "diff", "after", "recoveries")
     update = {name: getattr(result, name) for name in (*done, "ended_at")}
     take_in(run, turn.record.model_copy(update=update))
+    turn.record = None
     run.step_number += 1
+    if state is StepState.DONE:
+        run.losses = 0
 
 
 async def finish_without_device(run: Run, verdict: Verdict, reason: str) -> None:
@@ -116,6 +120,33 @@ async def finish_without_device(run: Run, verdict: Verdict, reason: str) -> None
     await decide(run)
     state = StepState.BLOCKED if verdict is Verdict.BLOCKED else StepState.DONE
     await finish(run, state=state, verdict=verdict, reason=reason)
+
+
+async def close_open(run: Run, reason: str) -> None:
+    """Finishes a step that the task's end caught between decision and result."""
+    turn = run.turn
+    if turn is None or turn.record is None:
+        return
+    if turn.attempted is not None:
+        await finish_attempted(run, turn.attempted)
+        return
+    await finish(run, state=StepState.INTERRUPTED, verdict=Verdict.UNCERTAIN, reason=reason[:500])
+
+
+async def finish_attempted(run: Run, attempted: Attempted) -> None:
+    """Writes what came of an action that did not work, with the recoveries tried so far."""
+    turn = run.current_turn()
+    after = run.observation or attempted.after
+    await finish(
+        run,
+        state=StepState.DONE,
+        verdict=attempted.verdict,
+        reason=attempted.reason,
+        receipt=attempted.receipt,
+        diff=screen.diff(turn.observation, after),
+        after=after,
+        recoveries=tuple(turn.recoveries),
+    )
 
 
 def take_in(run: Run, record: StepRecord) -> None:

@@ -189,10 +189,13 @@ class Worker:
             control.cancelled.set()
         job = asyncio.create_task(self._run(task, control), name=f"task {task.task_id}")
         self._running[task.task_id] = Running(control, task.spec.device, job)
-        job.add_done_callback(lambda _: self._ended(task.task_id))
+        job.add_done_callback(lambda job: self._ended(task.task_id, job))
 
-    def _ended(self, task_id: str) -> None:
+    def _ended(self, task_id: str, job: asyncio.Task[None]) -> None:
         self._running.pop(task_id, None)
+        if not job.cancelled() and (error := job.exception()) is not None:
+            # What the store could not be told is settled at the next start.
+            log.error("task_ended_unrecorded", task=task_id, exc_info=error)
         self.nudge()
 
     async def _run(self, task: Task, control: Control) -> None:

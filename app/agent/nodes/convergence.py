@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from app.agent.flow import failed
 from app.agent.graph import Signal
 from app.agent.run import Run
@@ -28,6 +30,8 @@ async def run(run: Run) -> Signal:
     _apply_looks(run)
     if run.control.paused:
         await _pause(run)
+    # A pause that was taken back before this turn needs nothing more than its receipts.
+    run.note(*_applied(run, "pause"), *_applied(run, "resume"))
     _apply_instructions(run)
     _check_limits(run)
     _notice_loop(run)
@@ -68,7 +72,7 @@ async def _open_again(run: Run) -> None:
     try:
         await open_session(run, again=True)
     except DeviceError as error:
-        raise failed(f"the device stays away: {error.message}", error.code) from error
+        raise failed(f"the device stays away: {error}", error.code) from error
     run.remarks.append("The device session was opened anew; look where you are.")
 
 
@@ -87,31 +91,19 @@ async def _pause(run: Run) -> None:
     await run.change_state(TaskState.RUNNING, "resumed by a person")
 
 
-def _applied(run: Run, control: str) -> list[ControlApplied]:
-    control_receipts = {
-        "pause": run.control.pause_receipts,
-        "resume": run.control.resume_receipts,
-        "look": run.control.look_receipts,
-    }[control]
-    events = [
-        ControlApplied.model_validate(
-            {
-                "receipt_id": receipt,
-                "control": control,
-                "applied": True,
-                "step_number": run.step_number,
-            }
+def _applied(run: Run, control: Literal["pause", "resume", "look"]) -> list[ControlApplied]:
+    return [
+        ControlApplied(
+            receipt_id=receipt, control=control, applied=True, step_number=run.step_number
         )
-        for receipt in control_receipts
+        for receipt in run.control.take_receipts(control)
     ]
-    control_receipts.clear()
-    return events
 
 
 def _apply_looks(run: Run) -> None:
-    if run.control.look_receipts:
+    if looks := _applied(run, "look"):
         run.observation = None
-        run.note(*_applied(run, "look"))
+        run.note(*looks)
 
 
 def _apply_instructions(run: Run) -> None:

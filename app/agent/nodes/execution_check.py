@@ -105,20 +105,24 @@ def _objection(run: Run, turn: Turn, action: Action) -> str:
 
 
 def _unfinished(run: Run) -> str:
+    listed = _still_open(run)
+    if not listed:
+        return ""
+    run.finish_refusals += 1
+    return (
+        f"still open: {listed}. Tick what is done with update_plan; a check closes when a screen "
+        "shows its text; give_up if it cannot be done"
+    )
+
+
+def _still_open(run: Run) -> str:
     open_milestones = run.plan.open if run.plan else ()
     open_checks = tuple(c for c in run.checks if c.closed_by_step is None)
     if not open_milestones and not open_checks:
         return ""
     items = [f"milestone {m.number} “{m.text}”" for m in open_milestones]
     items += [f"check “{c.text}”" for c in open_checks]
-    listed = "; ".join(items[:8]) + (f"; and {len(items) - 8} more" if len(items) > 8 else "")
-    run.finish_refusals += 1
-    if run.finish_refusals >= run.rules.agent.max_finish_refusals:
-        raise failed(f"finish was refused three times; still open: {listed}", "finish_refused")
-    return (
-        f"still open: {listed}. Tick what is done with update_plan; a check closes when a screen "
-        "shows its text; give_up if it cannot be done"
-    )
+    return "; ".join(items[:8]) + (f"; and {len(items) - 8} more" if len(items) > 8 else "")
 
 
 def _not_allowed(run: Run, action: Action) -> str:
@@ -195,6 +199,11 @@ async def _refuse(run: Run, turn: Turn, call: Call, reason: str) -> Signal:
             refusal=turn.refusals,
         )
     )
+    unfinished = run.finish_refusals >= run.rules.agent.max_finish_refusals
+    if unfinished and isinstance(turn.action, Finish):
+        await stepping.finish_without_device(run, Verdict.BLOCKED, f"refused: {reason}")
+        told = f"finish was refused {run.finish_refusals} times; still open: {_still_open(run)}"
+        raise failed(told, "finish_refused")
     if turn.refusals >= run.rules.agent.max_refusals:
         await stepping.finish_without_device(run, Verdict.BLOCKED, f"refused: {reason}")
         return Signal.BLOCKED

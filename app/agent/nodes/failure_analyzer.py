@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,7 +30,7 @@ from app.domain.actions import (
 )
 from app.domain.messages import JsonObject, Role
 from app.domain.screens import Observation
-from app.domain.tasks import Ability, Recovery, StepState
+from app.domain.tasks import Ability, Recovery
 from app.errors import DeviceUnreachable, ModelError, SessionLost
 from app.memory.tail import screen_lines
 from app.perception import hit, render, screen
@@ -69,37 +69,26 @@ async def run(run: Run) -> Signal:
     attempted = turn.attempted
     if attempted is None:
         raise RuntimeError("nothing was attempted")
-    recoveries: list[Recovery] = []
-    try:
-        for _ in range(run.rules.agent.max_recoveries):
-            recovery = await _recover(run, attempted, recoveries)
-            recoveries.append(recovery)
-            if recovery.action is None or recovery.verdict is Verdict.EXECUTED:
-                break
-    except (SessionLost, DeviceUnreachable) as error:
-        await _finish(run, attempted, recoveries)
-        await lose_session(run, error.message)
-        return Signal.DONE
-    await _finish(run, attempted, recoveries)
+    recoveries, lost = turn.recoveries, ""
+    for _ in range(run.rules.agent.max_recoveries):
+        recovery, lost = await _recover(run, attempted, recoveries)
+        recoveries.append(recovery)
+        if lost or recovery.action is None or recovery.verdict is Verdict.EXECUTED:
+            break
+    await stepping.finish_attempted(run, attempted)
+    if lost:
+        await lose_session(run, lost)
     return Signal.DONE
 
 
-async def _finish(run: Run, attempted: Attempted, recoveries: list[Recovery]) -> None:
-    turn = run.current_turn()
-    after = run.observation or attempted.after
-    await stepping.finish(
-        run,
-        state=StepState.DONE,
-        verdict=attempted.verdict,
-        reason=attempted.reason,
-        receipt=attempted.receipt,
-        diff=screen.diff(turn.observation, after),
-        after=after,
-        recoveries=tuple(recoveries),
-    )
+class Tried(NamedTuple):
+    """One recovery, and why the session was lost over it, if it was."""
+
+    recovery: Recovery
+    lost: str = ""
 
 
-async def _recover(run: Run, attempted: Attempted, before: list[Recovery]) -> Recovery:
+async def _recover(run: Run, attempted: Attempted, before: list[Recovery]) -> Tried:
     seen = run.observation or attempted.after
     trigger = attempted.verdict.value
     try:
@@ -113,24 +102,24 @@ async def _recover(run: Run, attempted: Attempted, before: list[Recovery]) -> Re
         )
     except ModelError as error:
         run.fallback("analyzer", f"no diagnosis: {error.message}")
-        return Recovery(trigger=trigger, diagnosis=f"no diagnosis: {error.message}")
+        return Tried(Recovery(trigger=trigger, diagnosis=f"no diagnosis: {error.message}"))
     action = _action(run, found, seen)
     if action is None:
-        return Recovery(trigger=trigger, diagnosis=found.diagnosis)
+        return Tried(Recovery(trigger=trigger, diagnosis=found.diagnosis))
     run.raise_if_cancelled()
-    receipt = await perform(run, action)
-    settled = await settle(run)
+    done = Recovery(
+        trigger=trigger, diagnosis=found.diagnosis, action=action, verdict=Verdict.UNCERTAIN
+    )
+    try:
+        receipt = await perform(run, action)
+        settled = await settle(run)
+    except (SessionLost, DeviceUnreachable) as error:
+        return Tried(done, error.message)
     changed = screen.diff(seen, settled.observation).changed
     verdict = Verdict.EXECUTED if changed else Verdict.NO_VISIBLE_CHANGE
     if receipt.outcome is not Outcome.OK:
         verdict = Verdict.ERROR if receipt.outcome is Outcome.ERROR else Verdict.UNCERTAIN
-    return Recovery(
-        trigger=trigger,
-        diagnosis=found.diagnosis,
-        action=action,
-        receipt=receipt,
-        verdict=verdict,
-    )
+    return Tried(done.model_copy(update={"receipt": receipt, "verdict": verdict}))
 
 
 def _question(run: Run, attempted: Attempted, seen: Observation, before: list[Recovery]) -> str:

@@ -5,14 +5,14 @@ What a reply may be and what is done then stands in docs/outcomes.md.
 
 from __future__ import annotations
 
-from app.agent.calls import call_model
+from app.agent.calls import after_cut, call_model
 from app.agent.flow import failed
 from app.agent.graph import Signal
 from app.agent.run import Run, Turn
 from app.agent.tools.declarations import ACTION_NAMES
 from app.agent.tools.in_turn import IN_TURN_NAMES, serve
 from app.domain.actions import Verdict
-from app.domain.events import Compacted
+from app.domain.events import Compacted, ToolServed
 from app.domain.messages import (
     Call,
     Finish,
@@ -53,7 +53,7 @@ async def run(run: Run) -> Signal:
         try:
             reply = await _call(run, turn)
         except ModelError as error:
-            raise failed(f"the model gave no answer: {error.message}", error.code) from error
+            raise failed(f"the model gave no answer: {error}", error.code) from error
         if await _take(run, turn, reply):
             return Signal.DECIDED
 
@@ -95,7 +95,7 @@ async def _keep_compaction(run: Run, prompt: Prompt) -> None:
 
 async def _tail(run: Run, turn: Turn) -> TailFacts:
     seen = turn.observation
-    remarks, run.remarks = tuple(run.remarks), []
+    turn.remarks, run.remarks = (*turn.remarks, *run.remarks), []
     return TailFacts(
         step_number=turn.step_number,
         offset=turn.offset,
@@ -106,7 +106,7 @@ async def _tail(run: Run, turn: Turn) -> TailFacts:
         note_keys=tuple(run.notes),
         world=run.world.state if run.rules.memory.world else None,
         hint=turn.hint,
-        remarks=remarks,
+        remarks=turn.remarks,
         image=await _image(run, seen),
     )
 
@@ -163,6 +163,8 @@ async def _call(run: Run, turn: Turn) -> ModelReply:
     )
     first = turn.model_calls == 0
     turn.model_calls += 1
+    if turn.cut:
+        request = after_cut(request)
     reply = await call_model(run, request, first=first, figures=turn.figures if first else None)
     run.transcript.counter.learn(estimated, reply.usage.prompt)
     return reply
@@ -174,6 +176,7 @@ async def _take(run: Run, turn: Turn, reply: ModelReply) -> bool:
         await _less_screen(run, turn, reply)
         return False
     calls = reply.message.calls
+    turn.cut = reply.finish is Finish.LENGTH
     if reply.finish is not Finish.STOP or not calls:
         _nudge(run, turn, reply)
         return False
@@ -197,26 +200,22 @@ async def _answer(run: Run, turn: Turn, call: Call) -> tuple[Part, ...]:
             return (Response(id=call.id, name=call.name, response={"error": text}),)
         turn.proposal = call
         return (Response(id=call.id, name=call.name, response=PENDING),)
-    known = {t.name for t in run.transcript.stable.tools}
-    if turn.proposal is not None or call.name not in IN_TURN_NAMES or call.name not in known:
-        turn.tool_calls += 1
-        text = (
-            "not executed: an action was called before it"
-            if turn.proposal is not None
-            else f"there is no function {call.name!r}"
+    known = [t.name for t in run.transcript.stable.tools]
+    if turn.proposal is not None:
+        text = "not executed: an action was called before it"
+    elif call.name not in IN_TURN_NAMES or call.name not in known:
+        text = f"there is no function “{call.name[:60]}”; there are: {', '.join(known)}"
+        run.note(
+            ToolServed(step_number=run.step_number, name=call.name[:60], args={}, result=text[:200])
         )
-        return (Response(id=call.id, name=call.name, response={"error": text}),)
-    if turn.tool_calls >= run.rules.agent.max_tool_calls:
+    elif turn.tool_calls >= run.rules.agent.max_tool_calls:
         text = "not executed: decide now, with what you have"
-        turn.tool_calls += 1
-        _bounded(run, turn)
-        return (Response(id=call.id, name=call.name, response={"error": text}),)
-    return await serve(run, call)
-
-
-def _bounded(run: Run, turn: Turn) -> None:
-    if turn.tool_calls > 2 * run.rules.agent.max_tool_calls:
+    else:
+        return await serve(run, call)
+    turn.tool_calls += 1
+    if turn.tool_calls > 2 * run.rules.agent.max_tool_calls and turn.proposal is None:
         raise failed("the model calls tools without end and decides nothing", "no_decision")
+    return (Response(id=call.id, name=call.name, response={"error": text}),)
 
 
 def _nudge(run: Run, turn: Turn, reply: ModelReply) -> None:

@@ -24,8 +24,9 @@ async def run(run: Run) -> Signal:
     action = turn.action
     if action is None:
         raise RuntimeError("nothing was allowed")
-    await stepping.decide(run)
     run.raise_if_cancelled()
+    await stepping.decide(run)
+    await _still_wanted(run)
     try:
         receipt = await perform(run, action)
         if receipt.code in LOST_CODES:
@@ -49,6 +50,18 @@ async def run(run: Run) -> Signal:
         after=settled.observation,
     )
     return Signal.DONE
+
+
+async def _still_wanted(run: Run) -> None:
+    """A cancel that came while the decision was written: the device is not touched."""
+    if run.control.cancelled.is_set():
+        await stepping.finish(
+            run,
+            state=StepState.BLOCKED,
+            verdict=Verdict.BLOCKED,
+            reason="cancelled before it began",
+        )
+        run.raise_if_cancelled()
 
 
 def judge(
