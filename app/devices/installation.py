@@ -79,7 +79,7 @@ def find_node(configured: str = "") -> Program:
 
 def _node_is_new_enough(version: str) -> bool:
     major, minor, *_ = (int(part) for part in (version + ".0.0").split(".")[:3])
-    return major >= 24 or (major, minor) >= (22, 12) or (major == 20 and minor >= 19)
+    return major >= 24 or (major == 22 and minor >= 12) or (major == 20 and minor >= 19)
 
 
 def find_appium(root: Path | None = None, node: str = "") -> Program:
