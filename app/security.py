@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.domain.config import ServerConfig
@@ -265,7 +265,11 @@ class Guard:
             if not too_large:
                 await send(message)
 
-        await self._app(scope, counted, unless_refused)
+        try:
+            await self._app(scope, counted, unless_refused)
+        except ClientDisconnect:
+            if not too_large:
+                raise
 
 
 def install(

@@ -132,7 +132,8 @@ class DeviceAnswer(DeviceBody):
 
     @classmethod
     def of(cls, use: DeviceUse) -> DeviceAnswer:
-        values: dict[str, Any] = use.device.model_dump(exclude={"reset_url", "reset_token"})
+        shown = {*DeviceBody.model_fields, "name", "retired"}
+        values: dict[str, Any] = use.device.model_dump(include=shown)
         return cls(
             **values,
             configured=use.configured,
