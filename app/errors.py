@@ -97,6 +97,12 @@ class AbilityMissing(DeviceError):
     code = "ability_missing"
 
 
+class PictureUnread(ArtemisError):
+    """The text in the picture could not be read."""
+
+    code = "picture_unread"
+
+
 # --- the model -----------------------------------------------------------------------------
 
 

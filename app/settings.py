@@ -25,6 +25,7 @@ from app.domain.config import (
     DeviceConfig,
     MemoryConfig,
     ModelsConfig,
+    OcrConfig,
     PerceptionConfig,
     RoleModel,
     ServerConfig,
@@ -100,6 +101,7 @@ class Settings(BaseSettings):
     """`[devices.NAME]` sections, written to the store at start."""
     appium: AppiumConfig = AppiumConfig()
     perception: PerceptionConfig = PerceptionConfig()
+    ocr: OcrConfig = OcrConfig()
     models: ModelSettings = ModelSettings()
     memory: MemoryConfig = MemoryConfig()
     agent: AgentConfig = AgentConfig()

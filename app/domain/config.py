@@ -82,6 +82,26 @@ class PerceptionConfig(Value):
     settle_timeout: float = 3.0
 
 
+class OcrConfig(Value):
+    """Reading text that stands only in pictures (needs the extra `ocr`)."""
+
+    enabled: bool = True
+    deadline: float = Field(default=4.0, gt=0)
+    """Seconds that Perception waits where the tree does not say what is on the screen."""
+    canvas_share: float = Field(default=0.15, gt=0, le=1)
+    """Share of the window from which on a canvas or a mute picture is read."""
+    read_timeout: float = Field(default=30.0, gt=0)
+    """Seconds for one picture, after which the reading process is started anew."""
+    max_waiting: int = Field(default=64, ge=1)
+    """Pictures that may wait for the background; one more is left out, visibly."""
+    remembered: int = Field(default=256, ge=0)
+    """Pictures whose text is kept at hand."""
+    idle: float = Field(default=300.0, gt=0)
+    """Seconds without work after which the reading process ends; the next picture starts it."""
+    flush: float = Field(default=15.0, ge=0)
+    """Seconds for reading what still waits when the server stops."""
+
+
 class RoleModel(Value):
     """Which model serves a role, and its fallback."""
 

@@ -281,6 +281,20 @@ class Compacted(Value):
     frozen_through: int = 0
 
 
+class TextRead(Value):
+    """The text in a step's picture was read in the background, or why it was not."""
+
+    type: Literal["text_read"] = "text_read"
+    step_number: int
+    screenshot: ArtifactRef
+    text_ref: ArtifactRef | None = None
+    """JSON of PictureText; None when the picture was not read."""
+    lines: int = 0
+    seconds: float = 0.0
+    """What the reading took; the same picture in another step is not read again."""
+    problem: str = ""
+
+
 class LoopNoticed(Value):
     """The same action on the same screen came again without effect."""
 
@@ -313,6 +327,7 @@ Event = Annotated[
     | StepFinished
     | FallbackUsed
     | Compacted
+    | TextRead
     | LoopNoticed,
     Field(discriminator="type"),
 ]

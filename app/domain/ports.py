@@ -13,7 +13,7 @@ from app.domain.actions import DeviceAction, Receipt
 from app.domain.events import Event
 from app.domain.memory import RecallQuery, RecallResult, SearchEntry
 from app.domain.messages import ModelReply, ModelRequest
-from app.domain.screens import ArtifactRef, DeviceView, Screenshot
+from app.domain.screens import ArtifactRef, DeviceView, PictureText, Screenshot
 from app.domain.tasks import Ability, TaskHistory
 
 
@@ -112,8 +112,16 @@ class SearchIndex(Protocol):
 class Ocr(Protocol):
     """Reads text from a picture."""
 
-    async def read(self, screenshot: Screenshot) -> Sequence[tuple[str, tuple[int, int, int, int]]]:
-        """Lines with their boxes in picture pixels."""
+    @property
+    def problem(self) -> str:
+        """Why no text can be read; empty while it can."""
+        ...
+
+    async def read(self, screenshot: Screenshot, *, urgent: bool = False) -> PictureText:
+        """Reads a picture once, whoever asks; an urgent one goes before all that wait.
+
+        Raises PictureUnread.
+        """
         ...
 
 

@@ -158,6 +158,28 @@ class Screenshot(Value):
     """Pixels."""
 
 
+class TextLine(Value):
+    """A line of text as read from a picture."""
+
+    text: str
+    bounds: Bounds
+    """In picture pixels."""
+    score: float = 1.0
+    """How sure the reader is, 0-1."""
+
+
+class PictureText(Value):
+    """All text read from one picture."""
+
+    lines: tuple[TextLine, ...] = ()
+    """In reading order."""
+    size: Size
+    """Pixels of the picture."""
+    seconds: float = 0.0
+    """What the reading took, without any waiting for it."""
+    engine: str = ""
+
+
 class Alert(Value):
     """A system dialog that stands in front of everything."""
 
