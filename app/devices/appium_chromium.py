@@ -236,7 +236,11 @@ class ChromiumPhone:
             if isinstance(error, NoAnswer):
                 raise SessionLost("The page hangs while it loads.") from None
             raise
-        if str(self._wire.script("return location.href")).startswith(_ERROR_PAGE):
+        try:
+            loaded = str(self._wire.script("return location.href"))
+        except AlertOpen:
+            return  # opened by the new page; the next look tells of it
+        if loaded.startswith(_ERROR_PAGE):
             raise DeviceError(f"{url[:200]} could not be loaded.")
 
     def _back(self) -> str:

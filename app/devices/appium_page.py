@@ -16,6 +16,9 @@ from app.errors import DeviceError, SessionLost
 WORLD = "artemis"
 """Name of the isolated world: page scripts neither see nor change what runs in it."""
 LIMITS = {"nodes": 30_000, "elements": 1_500, "text": 200, "chars": 400_000}
+QUALITY = 90
+"""A PNG of a page with a picture in it takes four times as long and five times the space
+(400 ms and 610 kB against 90 ms and 106 kB); letters stay sharp at this quality."""
 GLANCE_SCALE = 0.5
 
 
@@ -67,7 +70,7 @@ class WebPage:
 
     def picture(self) -> Picture:
         try:
-            answer = self._wire.cdp("Page.captureScreenshot", format="png")
+            answer = self._wire.cdp("Page.captureScreenshot", format="jpeg", quality=QUALITY)
         except (SessionLost, AlertOpen, NoAnswer):
             raise
         except DeviceError as error:

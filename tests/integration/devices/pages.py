@@ -68,6 +68,7 @@ addEventListener('keydown', (e) => log_('key:' + e.key));
 <label style="position:fixed;bottom:9px">
 <input type=checkbox checked style="opacity:0">Dark mode</label>""",
     "/to-console": VIEWPORT + "<title>Trap</title><a href='{console}/secret'>Open the console</a>",
+    "/greets": VIEWPORT + "<title>Greets</title><script>alert('Welcome')</script><p>In</p>",
     "/hangs": VIEWPORT + "<title>Hangs</title><script>for (;;);</script>",
 }
 

@@ -226,6 +226,14 @@ async def test_an_alert_is_seen_and_answered(phone: PhoneInHand) -> None:
     assert (await phone.device.perform(AcceptAlert())).outcome is Outcome.ERROR
 
 
+async def test_an_alert_at_the_start_of_a_page(phone: PhoneInHand) -> None:
+    await phone.open("/greets")
+    view = await phone.device.observe()
+    assert view.alert and view.alert.text == "Welcome"
+    await phone.do(AcceptAlert())
+    assert "In" in await phone.texts()
+
+
 async def test_a_message_that_vanished_between_two_looks_is_told(phone: PhoneInHand) -> None:
     await phone.open("/dialogs")
     await phone.tap("Toast")
