@@ -48,7 +48,7 @@ def answer_analyzer(request: ModelRequest) -> JsonObject:
         if "no_visible_change" in trigger or "no visible change" in trigger:
             return _found("The target is there, but the action had no effect.", "none")
         return _found("The target is there under another index.", "other_locator", target)
-    if label and elements:
+    if label and elements and "scroll to" not in told["ACTION"]:
         told_text = f"“{label}” is not in view."
         return _found(told_text, "scroll_into_view", text=label)
     if any(word in trigger for word in ("crash", "not running", "session", "another app")):

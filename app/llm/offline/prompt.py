@@ -176,11 +176,16 @@ class PromptView:
         return read_elements(self._section("Elements"))
 
     @cached_property
+    def messages(self) -> tuple[str, ...]:
+        """What stands in front of the elements: the alert, and toasts."""
+        toasts = re.findall(r"^toast: (.*)$", self.screen, re.MULTILINE)
+        return (*([self.alert] if self.alert else []), *(_maybe_json(t) for t in toasts))
+
+    @cached_property
     def shown_texts(self) -> tuple[str, ...]:
         """Everything that can be read on the screen now."""
-        toasts = re.findall(r"^toast: (.*)$", self.screen, re.MULTILINE)
-        own = [self.page, self.alert or "", *(_maybe_json(t) for t in toasts)]
-        return (*own, *(t for e in self.elements for t in (e.text, e.value, e.hint)))
+        elements = (t for e in self.elements for t in (e.text, e.value, e.hint))
+        return (self.page, *self.messages, *elements)
 
     def own_words(self) -> Iterator[str]:
         """What the model itself said in A, newest first; excerpts of large turns included."""

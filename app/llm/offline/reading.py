@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 
 from app.domain.messages import JsonObject
 from app.llm.offline.commands import Command, Verb
-from app.llm.offline.elements import find, plain
+from app.llm.offline.elements import Shown, find, plain
 from app.llm.offline.seeking import seek
 from app.llm.offline.turn import GivesUp, Move, Moves, Turn
 from app.llm.offline.values import read_value, recalled_value
@@ -38,17 +38,23 @@ def _wait_for(turn: Turn, command: Command) -> Moves:
 def _read(turn: Turn, command: Command) -> Moves:
     """Looks at the screen first, then in the full tree, then scrolls to the label."""
     number = command.verb is Verb.READ_NUMBER
-    value = read_value(turn.view.elements, command.text, number=number)
+    shown = (*_message_lines(turn), *turn.view.elements)
+    value = read_value(shown, command.text, number=number)
     if not value:
         further = yield from turn.explore(command.text)
-        both = (*turn.view.elements, *further)
-        value = read_value(both, command.text, number=number)
+        value = read_value((*shown, *further), command.text, number=number)
     if not value:
         # Finding the label alone is not enough: what belongs to it may be below the edge.
-        if turn.place.stage == "scrolled":
+        if turn.place.stage == "scrolled" and find(turn.view.elements, command.text):
             raise GivesUp(f"I see no value for “{command.text}” on “{turn.view.page}”.")
         yield from seek(turn, command.text, lambda e: None)
     yield from turn.remember(command.name, value)
+
+
+def _message_lines(turn: Turn) -> list[Shown]:
+    """The alert and toasts, line by line, as if they were elements without a place."""
+    lines = (line for message in turn.view.messages for line in message.split("\n"))
+    return [Shown(index=-1, role="text", text=line) for line in lines]
 
 
 def _note(turn: Turn, command: Command) -> Moves:

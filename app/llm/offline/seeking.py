@@ -3,34 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 from app.domain.messages import JsonObject
 from app.llm.offline.elements import Shown
-from app.llm.offline.turn import GivesUp, Move, Turn
+from app.llm.offline.turn import GivesUp, Move, Moves, Turn
 
 Match = Callable[[Sequence[Shown]], Shown | None]
 
-SEEKING = ("", "waited", "scrolled", "scrolledback")
+SEEKING = ("waited", "scrolled", "scrolledback")
 """Stages of a search that the place remembers, in order."""
+MAX_SCROLLS = 20
+"""Times that scrolling one way is asked for again while there is more to see."""
 
 
 def seek(turn: Turn, label: str, match: Match) -> Generator[Move, JsonObject, Shown]:
     """The element; otherwise ends the turn by the next thing to try, or gives up."""
     if (found := match(turn.view.elements)) is not None:
+        _search_is_over(turn)
         return found
     further = yield from turn.explore(label)
     elsewhere = match(further)
     if elsewhere is not None and elsewhere.on_screen:
+        _search_is_over(turn)
         return elsewhere
-    stage = turn.place.stage if turn.place.stage in SEEKING else ""
-    if stage == "" and elsewhere is None:
+    if turn.place.stage not in SEEKING and elsewhere is None:
         # Perhaps it is only late.
         yield from turn.act("wait", {"seconds": 1}, stage="waited")
-    if stage in ("", "waited"):
-        yield from turn.act("scroll_to", {"text": label}, stage="scrolled")
-    if stage == "scrolled":
-        args: JsonObject = {"text": label, "direction": "down"}
-        yield from turn.act("scroll_to", args, stage="scrolledback")
+    yield from scroll_on(turn, label)
     where = f" on “{turn.view.page}”" if turn.view.page else ""
     seen = ", ".join(f"“{e.text}”" for e in turn.view.elements[:8] if e.text)
     raise GivesUp(f"I cannot find “{label}”{where}. I see {seen or 'no text'}.")
+
+
+def scroll_on(turn: Turn, label: str) -> Moves:
+    """Scrolls down the page to its end, then back up; returns when both brought nothing."""
+    stage = turn.place.stage
+    if stage not in ("scrolled", "scrolledback"):
+        _search_is_over(turn)
+        yield from turn.act("scroll_to", {"text": label}, stage="scrolled")
+    more = _more_to_see(turn)
+    if stage == "scrolled" and more:
+        turn.place = turn.place.again()
+        yield from turn.act("scroll_to", {"text": label}, stage="scrolled")
+    down: JsonObject = {"text": label, "direction": "down"}
+    if stage == "scrolled":
+        _search_is_over(turn)
+        yield from turn.act("scroll_to", down, stage="scrolledback")
+    if more:
+        turn.place = turn.place.again()
+        yield from turn.act("scroll_to", down, stage="scrolledback")
+
+
+def _more_to_see(turn: Turn) -> bool:
+    """The last scrolling ended for want of swipes, not at the end of the page."""
+    result = turn.view.result
+    if result is None or result.verdict != "error" or turn.place.tries >= MAX_SCROLLS:
+        return False
+    return "end of the page" not in result.message
+
+
+def _search_is_over(turn: Turn) -> None:
+    if turn.place.stage in SEEKING:
+        turn.place = replace(turn.place, tries=1, stage="")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from app.domain.messages import JsonObject
 from app.llm.offline.commands import Command, Verb
 from app.llm.offline.elements import CHOICE_ROLES, Shown, find, find_field, find_switch, same
-from app.llm.offline.seeking import seek
+from app.llm.offline.seeking import scroll_on, seek
 from app.llm.offline.turn import MAX_TRIES, GivesUp, Moves, Turn
 
 MAX_WAIT = 60.0
@@ -26,8 +26,8 @@ def _press(turn: Turn, command: Command) -> Moves:
     """Tap, long press, double tap: by element; by point when the element was refused."""
     name = str(command.verb).replace(" ", "_")
     element = yield from seek(turn, command.text, lambda e: find(e, command.text, command.nth))
-    if "disabled" in element.flags and turn.place.stage == "":
-        yield from turn.act("wait", {"seconds": 1}, stage="waited")
+    if "disabled" in element.flags and turn.place.stage != "held":
+        yield from turn.act("wait", {"seconds": 1}, stage="held")
     more: JsonObject = {"seconds": command.seconds} if command.seconds else {}
     by_point = (name, {**_point(element), **more}) if element.on_screen else None
     if turn.place.tries > 1 and by_point:
@@ -117,10 +117,8 @@ def _scroll_to(turn: Turn, command: Command) -> Moves:
     element = find(turn.view.elements, command.text)
     if element is not None and element.on_screen:
         return
-    if turn.place.tries > 1:
-        args: JsonObject = {"text": command.text, "direction": "down"}
-        yield from turn.act("scroll_to", args)
-    yield from turn.act("scroll_to", {"text": command.text})
+    yield from scroll_on(turn, command.text)
+    raise GivesUp(f"I cannot scroll to “{command.text}” on “{turn.view.page}”.")
 
 
 def _wait(turn: Turn, command: Command) -> Moves:

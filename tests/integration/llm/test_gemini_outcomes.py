@@ -1,4 +1,4 @@
-"""Every row of docs/outcomes-model.md, over a real socket."""
+"""What docs/outcomes.md says of the model, over a real socket: its first three parts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from tests.stand_ins.gemini_server import (
     unavailable,
 )
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "outcomes-model.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "outcomes.md"
 KEY = "AIza-test-key-4711"
 MAIN, SPARE = "gemini-3.8-flash", "gemini-3.5-flash"
 TOOLS = (ToolSpec(name="tap", description="Tap.", parameters={"type": "object"}),)
@@ -213,7 +213,8 @@ OTHER_TESTS = {
 
 
 def test_the_document_and_the_tests_name_the_same_rows() -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    parts = DOCUMENT.read_text(encoding="utf-8").partition("\n## 4.")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \|", parts, re.MULTILINE)
     assert sorted(rows) == sorted({*ROWS, *OTHER_TESTS})
 
 
@@ -509,3 +510,15 @@ async def test_a_background_call_waits_for_the_operator() -> None:
         assert (await operator).message.text == "slow"
         assert (await background).message.text == "summary"
     assert world.house.lanes.admitted_busy == 0
+
+
+async def test_the_key_stands_in_no_log_even_at_the_lowest_level(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG")
+    with GeminiServer([unavailable(), error(403, "PERMISSION_DENIED", KEY)]) as server:
+        with pytest.raises(ModelUnauthorized):
+            await World(server).ask()
+    assert caplog.records, "nothing was logged, so nothing was checked"
+    assert KEY not in caplog.text
+    assert all(KEY not in repr(vars(record)) for record in caplog.records)

@@ -78,6 +78,8 @@ class Session:
     """Function names whose calls are refused, once each, with the reason."""
     forgets: bool = False
     """Remembered values leave the prompt at once."""
+    scroll_verdict: str = "executed"
+    """What a scroll_to that brought another screen ends in."""
     answer: Callable[[ModelRequest], Message] = answer_operator
 
     def __post_init__(self) -> None:
@@ -193,6 +195,7 @@ class Session:
         verdict = "executed"
         if isinstance(after, Screen):
             self.screen = after
+            verdict = self.scroll_verdict if call.name == "scroll_to" else verdict
         elif isinstance(after, str):
             verdict = after
         result: JsonObject = {"verdict": verdict, "change": "", "message": "as the phone said"}

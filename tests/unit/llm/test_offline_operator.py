@@ -259,6 +259,33 @@ def test_a_missing_element_is_given_up_after_bounded_tries() -> None:
     assert name == "give_up" and "cannot find “Nothing” on “Page”" in reason and "Row 1" in reason
 
 
+def scrolling(swipes_left: int) -> Screen:
+    """A long page: each scroll_to ends for want of swipes until the row is there."""
+    here = [line(5, "button", "Row 900")] if not swipes_left else [line(1, "button", "Row 1")]
+    return Screen(
+        here,
+        on={
+            "scroll_to": lambda _: scrolling(swipes_left - 1),
+            "tap:5": lambda _: Screen([line(0, "text", "Details")]),
+        },
+    )
+
+
+@pytest.mark.parametrize("verb", ["tap", "scroll to"])
+def test_a_long_page_is_scrolled_on_while_there_is_more(verb: str) -> None:
+    session = Session(f'{verb} "Row 900"; answer "ok"', scrolling(4), scroll_verdict="error")
+    assert session.run() == ("finish", "ok")
+    assert [n for n, _ in session.actions].count("scroll_to") == 4
+    assert verb == "scroll to" or ("tap", {"element": 5}) in session.actions
+
+
+def test_scrolling_is_bounded() -> None:
+    session = Session('scroll to "Nothing"', scrolling(10**6), scroll_verdict="error")
+    name, reason = session.run(limit=200)
+    assert name == "give_up" and "cannot scroll to “Nothing”" in reason
+    assert len(session.actions) == 41
+
+
 def test_nth_of_equal_labels() -> None:
     lines = [line(n, "button", "Delete", at=(500, 100 * n)) for n in (1, 2, 3)]
     for words, element in (('2nd "Delete"', 2), ('"Delete" 3rd', 3), ('last "Delete"', 3)):
@@ -360,6 +387,12 @@ def test_an_expected_alert_is_answered() -> None:
     session = Session('check "your name"; accept alert with "Ada"', screen)
     session.run()
     assert session.actions[0] == ("accept_alert", {"text": "Ada"})
+
+
+def test_an_alert_can_be_read() -> None:
+    screen = Screen([], alert="Alert code: A-77\nmore", on={"accept_alert": lambda _: rows()})
+    goal = 'read "Alert code" as code; accept alert; answer "{code}"'
+    assert Session(goal, screen).run() == ("finish", "A-77")
 
 
 def test_an_alert_that_stays_is_given_up() -> None:
