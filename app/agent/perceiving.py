@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from app.agent.pictures import window_of, with_picture_text
 from app.agent.run import Run
 from app.domain.memory import TextKind
 from app.domain.screens import DeviceView, Observation, UiSource
@@ -48,14 +49,19 @@ def _equal(a: DeviceView, b: DeviceView) -> bool:
 
 
 async def keep(run: Run, view: DeviceView, seen: Interpreted) -> Observation:
-    """Stores a look's evidence and gives the observation that refers to it."""
+    """Stores a look's evidence and gives the observation that refers to it.
+
+    Words that only the picture shows become part of it here, so that what is compared with it
+    later was seen with the same eyes.
+    """
+    seen = await with_picture_text(run, view, seen)
     put = run.ports.artifacts.put
     shot, source, shown = view.screenshot, view.source, seen.model_image
     return Observation(
         observation_id=run.ports.new_id(),
         taken_at=view.taken_at,
         tree=seen.tree,
-        window=view.window,
+        window=window_of(view, seen),
         orientation=view.orientation,
         package=view.package or seen.tree.package,
         activity=view.activity,

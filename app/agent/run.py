@@ -11,7 +11,7 @@ from typing import NamedTuple
 from app.agent.control import Control, Reply
 from app.agent.flow import EndTask, failed
 from app.domain.actions import Action, Receipt, Verdict
-from app.domain.config import AgentConfig, DeviceConfig, MemoryConfig, PerceptionConfig
+from app.domain.config import AgentConfig, DeviceConfig, MemoryConfig, OcrConfig, PerceptionConfig
 from app.domain.events import (
     ControlApplied,
     Event,
@@ -23,7 +23,7 @@ from app.domain.events import (
 from app.domain.memory import PromptFigures, SearchEntry, TextKind
 from app.domain.messages import Call, Message, Usage
 from app.domain.plans import Check, Plan
-from app.domain.ports import Artifacts, Background, Clock, Device, Model, Recorder, SearchIndex
+from app.domain.ports import Artifacts, Background, Clock, Device, Model, Ocr, Recorder, SearchIndex
 from app.domain.screens import Observation, ScreenDiff
 from app.domain.tasks import Note, Question, Recovery, StepRecord, Task, TaskState
 from app.memory.hints import ScreenHistory
@@ -46,6 +46,7 @@ class Ports(NamedTuple):
     background: Background
     clock: Clock
     new_id: Callable[[], str]
+    ocr: Ocr | None = None
 
 
 class Rules(NamedTuple):
@@ -57,6 +58,7 @@ class Rules(NamedTuple):
     device: DeviceConfig
     offline: bool = False
     """The offline model drives."""
+    ocr: OcrConfig = OcrConfig()
 
 
 class Attempted(NamedTuple):

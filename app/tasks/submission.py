@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import jsonschema
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from app.domain.config import MemoryConfig
 from app.domain.tasks import TaskSpec
@@ -39,8 +41,16 @@ def check_spec(spec: TaskSpec, providers: tuple[str, ...]) -> None:
 
 def check_schema(schema: dict[str, object]) -> None:
     """Raises InvalidInput when a JSON schema cannot be one."""
+    kind = jsonschema.validators.validator_for(schema)
     try:
-        jsonschema.validators.validator_for(schema).check_schema(schema)
+        kind.check_schema(schema)
+        # An empty registry: a reference to elsewhere is refused, never fetched.
+        any(kind(schema, registry=Registry()).iter_errors({}))
+    except (Unresolvable, RecursionError) as error:
+        raise InvalidInput(
+            f"answer_schema holds a reference that leads nowhere ({type(error).__name__})",
+            hint="use references to definitions within the schema",
+        ) from None
     except jsonschema.SchemaError as error:
         raise InvalidInput(
             f"answer_schema is not a JSON schema: {error.message}"[:500],

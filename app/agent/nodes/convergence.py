@@ -6,8 +6,10 @@ from typing import Literal
 
 from app.agent.flow import failed
 from app.agent.graph import Signal
+from app.agent.performing import perform
 from app.agent.run import Run
-from app.domain.actions import Verdict
+from app.domain.actions import OpenUrl, Outcome, Verdict
+from app.domain.config import Platform
 from app.domain.events import (
     ControlApplied,
     InstructionInjected,
@@ -45,11 +47,30 @@ async def open_session(run: Run, *, again: bool) -> None:
     await run.ports.device.open()
     run.session_open = True
     run.observation = None
-    await run.write(
+    run.note(
         SessionOpened(
             device=run.ports.device.name, description=run.ports.device.description, again=again
         )
     )
+    if again:
+        await _return_to_page(run)
+    await run.write()
+
+
+async def _return_to_page(run: Run) -> None:
+    """Opens the last page anew: a browser forgets it with its session, a phone would show it.
+
+    Not twice in a row: that page may be what broke the session.
+    """
+    last = run.recent[-1] if run.recent else None
+    if last is None or run.losses > 1 or run.rules.device.platform is not Platform.CHROMIUM:
+        return
+    url = (last.after or last.observation).url
+    if not url.startswith(("http://", "https://")) or len(url) > 2_000:
+        return
+    receipt = await perform(run, OpenUrl(url=url))
+    done = "opened anew" if receipt.outcome is Outcome.OK else f"not opened: {receipt.message}"
+    run.fallback("page_reopened", f"{url} {done}")
 
 
 async def lose_session(run: Run, reason: str) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 from pydantic import BaseModel, ConfigDict, Field
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from app.agent.calls import as_json, ask_json
 from app.agent.flow import EndTask
@@ -93,8 +95,12 @@ async def _ask(
 
 def schema_fault(data: Any, schema: JsonObject) -> str:
     """What is wrong with data under a JSON schema, or an empty string."""
-    validator = jsonschema.validators.validator_for(schema)(schema)
-    error = next(iter(validator.iter_errors(data)), None)
+    # An empty registry: a schema's reference must never fetch anything.
+    validator = jsonschema.validators.validator_for(schema)(schema, registry=Registry())
+    try:
+        error = next(iter(validator.iter_errors(data)), None)
+    except (Unresolvable, RecursionError) as fault:
+        return f"the schema itself cannot be used: {type(fault).__name__}"
     return f"{error.json_path}: {error.message}"[:500] if error is not None else ""
 
 

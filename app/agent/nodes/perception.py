@@ -8,7 +8,7 @@ from app.agent.nodes.convergence import lose_session
 from app.agent.perceiving import index_screen, keep, look
 from app.agent.run import Run, Turn
 from app.domain.events import TurnStarted
-from app.domain.screens import TreeStatus
+from app.domain.screens import ElementSource, TreeStatus
 from app.errors import DeviceUnreachable, SessionLost
 from app.memory.traffic import Traffic
 
@@ -30,6 +30,8 @@ async def run(run: Run) -> Signal:
         run.observation, run.observed_at = seen, clock.monotonic()
     if seen.tree.status is TreeStatus.FAILED:
         run.fallback("no_tree", seen.tree.reason or "the UI source could not be read")
+    if count := sum(element.source is ElementSource.OCR for element in seen.tree.elements):
+        run.fallback("ocr_elements", f"{count} texts were read from the picture")
     if seen.screenshot is None:
         run.fallback("no_screenshot", "; ".join(seen.problems) or "no picture")
     run.turn = Turn(
