@@ -23,6 +23,7 @@ MARK_TYPES = (
     "question_asked",
     "question_answered",
     "plan_revised",
+    "text_read",
     "model_called",
 )
 """Event types of which a turn shows something."""
@@ -64,6 +65,8 @@ def mark(event: ev.Event) -> Mark | None:
             return Mark(
                 "fold", "idle", f"Context compacted from {before.total:,} to {after.total:,} tokens"
             )
+        case ev.TextRead(problem=problem) if problem:
+            return Mark("half", "warn", f"The picture's text was not read: {problem}")
         case ev.SessionLostEvent(reason=reason):
             return Mark("broken", "warn", f"The device session was lost: {reason}")
         case ev.ActionRefused(name=name, reason=reason, refusal=refusal):

@@ -40,6 +40,7 @@ TOUCHES: dict[type, frozenset[str]] = {
     ev.FallbackUsed: frozenset({"now"}),
     ev.Compacted: frozenset({"now"}),
     ev.LoopNoticed: frozenset({"now"}),
+    ev.TextRead: frozenset(),
 }
 """Regions by event; a new event type without a row changes all of them."""
 

@@ -55,8 +55,10 @@ def read_items(found: Iterable[object], max_nodes: int) -> Reading:
 def make_node(item: Mapping[str, object]) -> Node:
     password = flag(item.get("password"))
     checked = item.get("checked")
+    # A canvas may call itself an image, but no name tells what is drawn on it.
+    role = "canvas" if item.get("tag") == "canvas" else words(item, "role")
     return Node(
-        role=roles.of_word(words(item, "role")),
+        role=roles.of_word(role),
         text="" if password else words(item, "text"),
         value="" if password else words(item, "value"),
         # The label of a password is no secret, its text might be.

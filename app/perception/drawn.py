@@ -17,7 +17,7 @@ from app.domain.screens import (
     UiTree,
 )
 from app.perception.hit import area, visible_part
-from app.perception.listing import encloses, has_boxes, is_bare, labelled
+from app.perception.listing import encloses, has_boxes, labelled
 
 SURFACES = frozenset({"canvas"})
 """Whatever is drawn on one is not in the tree; its name, if it has one, does not tell it."""
@@ -28,12 +28,12 @@ SAME_ROW = 0.5
 _SIGNS = re.compile(r"[\W_]+")
 
 
-def unread_regions(tree: UiTree, window: Size, share: float) -> tuple[Bounds, ...]:
+def unread_regions(tree: UiTree, window: Size, share: float, *, bare: bool) -> tuple[Bounds, ...]:
     """Parts of the window whose text can only be had from the picture; empty when none is."""
     whole = Bounds(left=0, top=0, right=window.width, bottom=window.height)
-    if is_bare(tree):
-        return (whole,)
-    if not has_boxes(tree) or whole.empty:
+    if whole.empty or bare:
+        return () if whole.empty else (whole,)
+    if not has_boxes(tree):
         return ()
     least = share * area(whole)
     regions = []
@@ -131,11 +131,6 @@ def touch(first: Bounds, second: Bounds) -> bool:
         and first.top < second.bottom
         and second.top < first.bottom
     )
-
-
-def drawn(tree: UiTree) -> int:
-    """How many elements were read from the picture."""
-    return sum(element.source is ElementSource.OCR for element in tree.elements)
 
 
 def plain_text(text: PictureText) -> str:

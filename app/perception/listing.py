@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from app.domain.screens import Bounds, Dialect, Element, Size, UiTree
+from app.domain.screens import Bounds, Dialect, Element, ElementSource, Size, UiTree
 from app.perception import roles
 
 BOXLESS = frozenset({Dialect.HTML})
@@ -122,5 +122,9 @@ def in_reading_order(elements: Iterable[Element], window: Size) -> list[Element]
 
 
 def is_bare(tree: UiTree) -> bool:
-    """Whether nothing in view has words: a canvas, a custom view, a game."""
-    return not any(labelled(element) for element in candidates(tree, visible_only=True))
+    """Whether the tree has no words for anything in view: a canvas, a custom view, a game."""
+    return not any(
+        labelled(element)
+        for element in candidates(tree, visible_only=True)
+        if element.source is not ElementSource.OCR
+    )

@@ -6,7 +6,7 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
-from app.domain.screens import Element, Observation, ScreenDiff, Size, UiTree
+from app.domain.screens import Element, ElementSource, Observation, ScreenDiff, Size, UiTree
 from app.perception.listing import candidates, has_boxes, is_bare
 from app.perception.picture import distance
 from app.perception.render import known_window
@@ -91,7 +91,11 @@ def heading(tree: UiTree, window: Size) -> str:
     """The title that a page writes at its top, numbers left out; empty when there is none."""
     guess = ""
     for element in sorted(
-        (e for e in tree.elements if e.text and (e.visible or not has_boxes(tree))),
+        (
+            e
+            for e in tree.elements
+            if e.text and e.source is not ElementSource.OCR and (e.visible or not has_boxes(tree))
+        ),
         key=lambda e: (e.bounds.top, e.index),
     ):
         if element.bounds.top > window.height * TOP:
@@ -137,11 +141,13 @@ def messages(observation: Observation) -> dict[str, None]:
     return dict.fromkeys(shorten(text, MAX_DIFF_TEXT) for text in (*alert, *observation.toasts))
 
 
-def texts(observation: Observation) -> dict[str, None]:
-    """Everything a person could read, in order, each once."""
+def texts(observation: Observation, *, drawn: bool = True) -> dict[str, None]:
+    """Everything a person could read, in order, each once; what is drawn only where asked."""
     window = known_window(observation.tree, observation.window)
     found = messages(observation)
     for element in seen(observation.tree, window):
+        if element.source is ElementSource.OCR and not drawn:
+            continue
         for text in (element.text, "" if element.password else element.value):
             if text:
                 found[shorten(text, MAX_DIFF_TEXT)] = None
@@ -155,8 +161,11 @@ def diff(before: Observation, after: Observation) -> ScreenDiff:
     page_changed = app_changed or is_other_page(before, after)
     both_read = before.tree.usable and after.tree.usable
     # A tree that could not be read has neither lost nor won anything.
-    look = texts if both_read else messages
-    earlier, later = look(before), look(after)
+    # One page whose picture was read in time only once has neither lost nor won its words.
+    once = not page_changed and has_drawn(before.tree) != has_drawn(after.tree)
+    earlier, later = (
+        texts(o, drawn=not once) if both_read else messages(o) for o in (before, after)
+    )
     added = [text for text in later if text not in earlier]
     removed = [text for text in earlier if text not in later] if both_read else []
     changed = (
@@ -165,7 +174,7 @@ def diff(before: Observation, after: Observation) -> ScreenDiff:
         or before.alert != after.alert
         or before.orientation != after.orientation
         or before.windows != after.windows
-        or (both_read and before.content_hash != after.content_hash)
+        or (both_read and not once and before.content_hash != after.content_hash)
         or (apart is not None and apart > picture_threshold(before, after))
     )
     return ScreenDiff(
@@ -176,6 +185,11 @@ def diff(before: Observation, after: Observation) -> ScreenDiff:
         added=tuple(added[:MAX_TEXTS]),
         removed=tuple(removed[:MAX_TEXTS]),
     )
+
+
+def has_drawn(tree: UiTree) -> bool:
+    """Whether any element was read from the picture."""
+    return any(element.source is ElementSource.OCR for element in tree.elements)
 
 
 def in_front(observation: Observation) -> str:

@@ -28,6 +28,11 @@ class BackgroundWork:
         except Exception:  # a background worker's loop: log and go on
             log.exception("background_work_failed", work=name)
 
+    async def flush(self, seconds: float) -> None:
+        """Waits for running work, as far as the time goes; nothing is cancelled."""
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=seconds)
+
     async def drain(self, seconds: float) -> None:
         """Waits for running work, then cancels what is left."""
         if not self._running:
