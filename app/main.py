@@ -118,7 +118,7 @@ async def _running(app: FastAPI, settings: Settings, *, demo: bool) -> AsyncIter
             publish=bus.publish,
             own_origins=own_origins(settings),
         )
-        app.state.service = TaskService(stores, worker, bus, settings, clock)
+        app.state.service = TaskService(stores, worker, bus, settings.limits, clock)
         app.state.queries = Queries(db, artifacts)
         app.state.artifacts = artifacts
         configured = settings.device_configs()

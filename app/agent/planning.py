@@ -6,9 +6,10 @@ import re
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.agent.calls import as_json, ask_json
+from app.agent.calls import ask_json
 from app.agent.prompts import load
 from app.agent.run import Run
+from app.domain.actions import InputText
 from app.domain.events import ChecksChanged, PlanRevised
 from app.domain.memory import TextKind, WorldState
 from app.domain.messages import JsonObject, Role
@@ -147,7 +148,14 @@ def _tick(run: Run, read: _Update) -> None:
         )
     after = tuple(_ticked(m, read) for m in run.plan.milestones)
     if after != run.plan.milestones:
-        revise(run, after, f"ticked {as_json(read.model_dump(exclude_defaults=True))}")
+        revise(run, after, _tick_text(read))
+
+
+def _tick_text(read: _Update) -> str:
+    parts = [f"milestone {n} done" for n in read.done]
+    parts += [f"milestone {read.active} active"] if read.active is not None else []
+    parts += [f"progress: {read.progress}"] if read.progress else []
+    return ", ".join(parts)
 
 
 def _ticked(milestone: Milestone, read: _Update) -> Milestone:
@@ -181,7 +189,7 @@ def close_checks(run: Run, seen: Observation) -> None:
     waiting = False
     for check in run.checks:
         if check.closed_by_step is None and not waiting and check.milestone <= reached:
-            texts = texts if texts is not None else visible_text(seen)
+            texts = texts if texts is not None else visible_text(seen, _typed(run))
             if _plain(check.text) in texts:
                 check = check.model_copy(update={"closed_by_step": run.step_number})
         waiting = waiting or check.closed_by_step is None
@@ -191,11 +199,25 @@ def close_checks(run: Run, seen: Observation) -> None:
         run.note(ChecksChanged(checks=run.checks, step_number=run.step_number))
 
 
-def visible_text(seen: Observation) -> str:
-    """Everything readable on a screen, compared without case and spacing."""
+def visible_text(seen: Observation, typed: frozenset[str] = frozenset()) -> str:
+    """Everything readable on a screen, compared without case and spacing.
+
+    A field that holds just what the agent `typed` proves nothing and is left out.
+    """
     alert = [seen.alert.text] if seen.alert is not None else []
-    elements = (t for e in seen.tree.elements if e.visible for t in (e.text, e.value))
+    elements = (
+        t
+        for e in seen.tree.elements
+        if e.visible
+        for t in (e.text, "" if e.editable and _plain(e.value) in typed else e.value)
+    )
     return _plain(" \n ".join([seen.title, *alert, *seen.toasts, *elements]))
+
+
+def _typed(run: Run) -> frozenset[str]:
+    """What the agent typed lately."""
+    actions = (step.action for step in run.recent)
+    return frozenset(_plain(a.text) for a in actions if isinstance(a, InputText))
 
 
 def _plain(text: str) -> str:

@@ -32,7 +32,8 @@ from app.domain.tasks import Ability, StepState, TaskHistory, TaskState
 from app.errors import ArtemisError
 from app.memory.kept import KeptFacts
 from app.memory.tokens import Counter
-from app.memory.transcript import Stable, Transcript
+from app.memory.transcript import Transcript
+from app.memory.zones import Stable
 from app.world.model import WorldModel
 
 log = structlog.get_logger(__name__)

@@ -15,7 +15,7 @@ from app.console.phrases import PLATFORM_WORDS
 from app.domain.config import DeviceConfig, Platform
 from app.errors import ArtemisError, InvalidInput, NotFound
 from app.storage.queries import DeviceUse, Queries
-from app.tasks.service import DeviceTest
+from app.tasks.device_test import DeviceTest
 
 MAX_KEPT_TESTS = 50
 

@@ -7,19 +7,19 @@ screen) is new every turn. See docs/architecture.md and docs/adr/0003-transcript
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from app.domain.config import MemoryConfig
 from app.domain.memory import Departure, PromptFigures, ZoneTokens
-from app.domain.messages import Image, Message, Text, ToolSpec, user
+from app.domain.messages import Message, Text, user
 from app.domain.tasks import StepRecord
 from app.errors import BudgetImpossible
+from app.memory.canonical import canonical, shared_tokens
 from app.memory.kept import KeptFacts, kept_lines
 from app.memory.ledger import step_line, turn_messages, turn_text
 from app.memory.tail import TailFacts, tail_text
-from app.memory.tokens import Counter, count_text, cut_text, tool_text
+from app.memory.tokens import Counter, count_text, cut_text
+from app.memory.zones import Compaction, Frozen, Prompt, Stable, Turn
 
 GOAL_TOKENS = 3_000
 """A longer goal is cut in the prompt; the whole of it is one recall away."""
@@ -27,75 +27,6 @@ TURN_TOKENS = 2_500
 """A larger finished turn becomes an excerpt when the budget needs it."""
 FEW_ELEMENT_TOKENS = 500
 POINTER_TOKENS = 40
-IMAGE_MARK = "\x01image:{}\x01"
-
-
-class Stable(NamedTuple):
-    """Zone S."""
-
-    system: str
-    tools: tuple[ToolSpec, ...]
-
-    def to_json(self) -> str:
-        tools = [t.model_dump(mode="json") for t in self.tools]
-        return json.dumps({"system": self.system, "tools": tools}, ensure_ascii=False)
-
-    @staticmethod
-    def from_json(text: str) -> Stable:
-        data = json.loads(text)
-        return Stable(data["system"], tuple(ToolSpec.model_validate(t) for t in data["tools"]))
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """Zone F as it stands until the next compaction."""
-
-    text: str
-    through: int = 0
-    """The newest step that stands here as a line; newer ones are in A."""
-    step: int = 0
-    """The step whose prompt needed the compaction."""
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {"text": self.text, "through": self.through, "step": self.step}, ensure_ascii=False
-        )
-
-    @staticmethod
-    def from_json(text: str) -> Frozen:
-        data = json.loads(text)
-        return Frozen(data["text"], data["through"], data["step"])
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One finished turn, ready for zone A and, later, for a line of zone F."""
-
-    number: int
-    messages: tuple[Message, ...]
-    tokens: int
-    line: str
-    excerpt: tuple[Message, ...]
-    excerpt_tokens: int
-
-
-class Compaction(NamedTuple):
-    """What a compaction did."""
-
-    before: ZoneTokens
-    after: ZoneTokens
-    frozen: Frozen
-    departures: tuple[Departure, ...]
-
-
-class Prompt(NamedTuple):
-    """One operator prompt and its figures."""
-
-    messages: tuple[Message, ...]
-    figures: PromptFigures
-    compaction: Compaction | None
-    shortened: tuple[Departure, ...]
-    """What the hard limit cost this one prompt, beyond a compaction."""
 
 
 @dataclass
@@ -163,15 +94,14 @@ class Transcript:
         estimated = self.counter.corrected(zones.total)
         if estimated > self.config.hard_tokens:
             raise BudgetImpossible
-        text = self.canonical(messages)
-        shared = _common_prefix(self._previous, text)
-        shared_tokens = self._count_canonical(text[:shared])
+        text = canonical(self.stable, messages)
+        shared = shared_tokens(self._previous, text, self.counter.image_tokens)
         self._previous = text
         departures = (*(compaction.departures if compaction else ()), *shortened)
         figures = PromptFigures(
             zones=zones,
             estimated=estimated,
-            shared_prefix=shared_tokens,
+            shared_prefix=shared,
             images=1 if facts.image is not None else 0,
             turns_in_active=len(self._turns),
             frozen_lines=self.frozen.text.count("\nStep "),
@@ -179,21 +109,6 @@ class Transcript:
             departures=departures,
         )
         return Prompt(messages, figures, compaction, tuple(shortened))
-
-    def canonical(self, messages: tuple[Message, ...]) -> str:
-        """A request as one text in the order a prefix cache reads it."""
-        parts = [self.stable.system, *(tool_text(t) for t in self.stable.tools)]
-        for message in messages:
-            parts.append(f"\n[{message.role}]")
-            for part in message.parts:
-                match part:
-                    case Text(text=text):
-                        parts.append(text)
-                    case Image(ref=ref):
-                        parts.append(IMAGE_MARK.format(ref.sha256[:16]))
-                    case _:
-                        parts.append(part.model_dump_json(exclude={"signature"}))
-        return "".join(parts)
 
     # --- zones --------------------------------------------------------------------------
 
@@ -319,21 +234,3 @@ class Transcript:
 
     def _count(self, messages: tuple[Message, ...]) -> int:
         return sum(self.counter.message(m) for m in messages)
-
-    def _count_canonical(self, text: str) -> int:
-        images = text.count("\x01image:")
-        plain = "".join(text.split("\x01")[::2]) if images else text
-        return count_text(plain) + images * self.counter.image_tokens
-
-
-def _common_prefix(a: str, b: str) -> int:
-    """Characters two texts share from the start; never ends inside an image mark."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[:middle] == b[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    prefix = a[:low]
-    return prefix.rfind("\x01") if prefix.count("\x01") % 2 else low

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from app.agent import history
 from app.agent.control import Control, Reply
-from app.devices.factory import open_device
 from app.domain.config import DeviceConfig
 from app.domain.events import ControlApplied, ControlRequested, TaskStateChanged
 from app.domain.memory import RecallQuery, RecallResult
 from app.domain.ports import Clock
 from app.domain.tasks import Limits, Task, TaskSpec, TaskState
-from app.errors import ArtemisError, Conflict, InvalidInput, NotFound
-from app.settings import Settings
+from app.errors import Conflict, InvalidInput, NotFound
 from app.storage.deletion import delete_task
 from app.storage.recorder import TaskRecorder
 from app.storage.search import Search
 from app.tasks.bus import Bus, Lagged, Subscription
+from app.tasks.device_test import DeviceTest, test_session
 from app.tasks.submission import check_spec
 from app.tasks.worker import Stores, Worker
 
@@ -31,25 +30,15 @@ RECHECK = 1.0
 ControlName = Literal["pause", "resume", "cancel", "inject", "answer", "approve", "deny", "look"]
 
 
-class DeviceTest(NamedTuple):
-    """What a real session with a device gave."""
-
-    ok: bool
-    seconds: float
-    description: str
-    problem: str
-    screenshot: bytes | None
-
-
 class TaskService:
     """Submits, controls, asks about and deletes tasks; adds, tests and retires devices."""
 
     def __init__(
-        self, stores: Stores, worker: Worker, bus: Bus, settings: Settings, clock: Clock
+        self, stores: Stores, worker: Worker, bus: Bus, limits: Limits, clock: Clock
     ) -> None:
         self._stores = stores
         self._worker = worker
-        self._settings = settings
+        self._limits = limits
         self._clock = clock
         self.bus = bus
 
@@ -81,7 +70,7 @@ class TaskService:
 
     def defaults(self) -> Limits:
         """Limits of a task that names none."""
-        return self._settings.limits
+        return self._limits
 
     def providers(self) -> tuple[str, ...]:
         """Kinds of model a task may choose; the first one is the default."""
@@ -209,7 +198,7 @@ class TaskService:
 
     async def add_device(self, config: DeviceConfig) -> None:
         """Adds or changes a device; raises InvalidInput, ConfigurationError."""
-        open_device(config, self._settings.appium_config(), self._worker.secret)
+        self._worker.device(config)
         await self._stores.devices.put(config)
 
     async def retire_device(self, name: str) -> None:
@@ -225,27 +214,12 @@ class TaskService:
         self._worker.reserve(name)
         try:
             async with asyncio.timeout(TEST_DEADLINE):
-                return await self._tested(config)
+                return await test_session(self._worker.device(config), self._clock)
         except TimeoutError:
             problem = f"no answer within {TEST_DEADLINE:.0f} s"
             return DeviceTest(False, TEST_DEADLINE, "", problem, None)
         finally:
             self._worker.release(name)
-
-    async def _tested(self, config: DeviceConfig) -> DeviceTest:
-        began = self._clock.monotonic()
-        device = open_device(config, self._settings.appium_config(), self._worker.secret)
-        try:
-            await device.open()
-            view = await device.observe()
-        except ArtemisError as error:
-            return DeviceTest(False, self._clock.monotonic() - began, "", str(error), None)
-        finally:
-            await device.close()
-        shot = view.screenshot.data if view.screenshot is not None else None
-        seconds = self._clock.monotonic() - began
-        problem = "; ".join(p for p in (view.screenshot_problem, view.source_problem) if p)
-        return DeviceTest(True, seconds, device.description, problem, shot)
 
     # --- parts ----------------------------------------------------------------------------
 

@@ -16,18 +16,21 @@ from app.agent.runner import build_run, run_task
 from app.devices.factory import open_device
 from app.domain.config import DeviceConfig, ModelsConfig
 from app.domain.events import ModelWaiting, StoredEvent, TaskStateChanged
-from app.domain.ports import Clock, Model
+from app.domain.ports import Clock, Device, Model
 from app.domain.tasks import Task, TaskState
 from app.errors import ArtemisError, DeviceError, NotFound
 from app.llm.build import ModelHouse
+from app.perception.ocr import OcrService, missing_extra
 from app.settings import Settings
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
 from app.storage.devices import DeviceRepository
+from app.storage.pictures import unread_pictures
 from app.storage.recorder import TaskRecorder
 from app.storage.repositories import TaskRepository
 from app.storage.search import Search
 from app.tasks.background import BackgroundWork
+from app.tasks.picture_texts import DiscreetOcr, PictureTexts, hiding
 
 log = structlog.get_logger(__name__)
 
@@ -79,6 +82,7 @@ class Worker:
         self._running: dict[str, Running] = {}
         self._testing: set[str] = set()
         self._nudged = asyncio.Event()
+        self.ocr = OcrService(settings.ocr, clock, missing=missing_extra())
         self._loop: asyncio.Task[None] | None = None
         self.background = BackgroundWork()
 
@@ -102,6 +106,8 @@ class Worker:
             job.cancel()
         if jobs:
             await asyncio.wait(jobs, timeout=STOP_DEADLINE)
+        await self.background.flush(self._settings.ocr.flush)
+        await self.ocr.close()
         await self.background.drain(STOP_DEADLINE)
         await self._house.close()
         await self._stores.tasks.mark_interrupted("the server was stopped")
@@ -134,6 +140,10 @@ class Worker:
             own_token = {"reset_token": known.reset_token, "reset_body": known.reset_body}
             return stored.model_copy(update={**own, **own_token})
         return stored.model_copy(update=own)
+
+    def device(self, config: DeviceConfig) -> Device:
+        """A device that is not connected yet; raises ConfigurationError."""
+        return open_device(config, self._settings.appium_config(), self.secret)
 
     def busy(self, device: str) -> bool:
         return device in self._testing or any(r.device == device for r in self._running.values())
@@ -226,8 +236,11 @@ class Worker:
         async def on_wait(waiting: ModelWaiting) -> None:
             await recorder.record(waiting)
 
+        ocr = None
+        if self._settings.ocr.enabled:
+            ocr = DiscreetOcr(self.ocr, hiding(self._settings.secrets))
         ports = Ports(
-            device=open_device(config, self._settings.appium_config(), self.secret),
+            device=self.device(config),
             model=self._house.build(on_wait, provider),
             recorder=recorder,
             artifacts=self._stores.artifacts,
@@ -235,6 +248,7 @@ class Worker:
             background=self.background,
             clock=self._clock,
             new_id=lambda: str(uuid.uuid4()),
+            ocr=ocr,
         )
         rules = Rules(
             agent=self._settings.agent,
@@ -242,9 +256,22 @@ class Worker:
             perception=self._settings.perception,
             device=config,
             offline=provider == "offline",
+            ocr=self._settings.ocr,
         )
         run = build_run(history, ports, rules, control)
-        await run_task(run, history)
+        if ocr is None:
+            await run_task(run, history)
+            return
+        texts = PictureTexts(ocr, self._stores.artifacts, recorder, self.background)
+        if history.steps:
+            texts.take_up(await unread_pictures(self._stores.db, task.task_id))
+        run.after_step = texts.take
+        try:
+            await run_task(run, history)
+        finally:
+            # The last step of a task has no turn after it.
+            for step in run.recent:
+                texts.take(step)
 
 
 async def reset_device(config: DeviceConfig) -> None:

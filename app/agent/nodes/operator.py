@@ -29,7 +29,7 @@ from app.domain.screens import Observation
 from app.errors import ModelError
 from app.memory.ledger import PENDING
 from app.memory.tail import Elements, TailFacts
-from app.memory.transcript import Prompt
+from app.memory.zones import Prompt
 from app.perception import render
 
 LESS_ELEMENT_TOKENS = 400

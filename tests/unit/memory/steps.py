@@ -12,7 +12,8 @@ from app.domain.tasks import StepRecord, StepState
 from app.memory.ledger import PENDING
 from app.memory.tail import Elements, TailFacts
 from app.memory.tokens import Counter, cut_text
-from app.memory.transcript import Stable, Transcript
+from app.memory.transcript import Transcript
+from app.memory.zones import Stable
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -46,9 +47,7 @@ def step(
         call = Call(name="notes", args={"op": "read", "key": "a"}, signature=b"\x00\xff")
         tools = [
             Message(role="model", parts=(call,)),
-            Message(
-                role="user", parts=(Response(name="notes", response={"result": tool_result}),)
-            ),
+            Message(role="user", parts=(Response(name="notes", response={"result": tool_result}),)),
         ]
     messages = (
         *tools,
@@ -79,7 +78,9 @@ def step(
     )
 
 
-def transcript(goal: str = "Walk through the screens.", *, system_tokens: int = 3_000) -> Transcript:
+def transcript(
+    goal: str = "Walk through the screens.", *, system_tokens: int = 3_000
+) -> Transcript:
     return Transcript(
         goal=goal,
         stable=Stable("rule " * (system_tokens * 4 // 5), ()),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from app.domain.actions import Verdict
 from app.domain.messages import Call, Response
-from app.memory.transcript import Prompt, Transcript
+from app.memory.transcript import Transcript
+from app.memory.zones import Prompt
 from tests.unit.memory.steps import step, tail, transcript
 
 ELEMENTS = 1_400
@@ -28,7 +31,7 @@ def test_the_prompt_stays_inside_its_budget_however_long_the_task() -> None:
 
 def test_between_compactions_the_frozen_zone_and_earlier_turns_keep_their_bytes() -> None:
     prompts = walk(transcript(), range(1, 121))
-    for before, after in zip(prompts, prompts[1:], strict=False):
+    for before, after in pairwise(prompts):
         if after.compaction is None:
             assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
             assert len(after.messages) > len(before.messages)
