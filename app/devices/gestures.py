@@ -9,6 +9,9 @@ HOLD = 0.05
 BETWEEN_TAPS = 0.08
 PRESS_BEFORE_DRAG = 0.6
 """Longer than the long-press limit of Android and iOS (0.5 s)."""
+REST = 0.1
+"""At the end of a swipe: a list flings on past what was to be seen if the finger leaves it in
+motion. Chromium takes a finger for still after 40 ms, and events may come late."""
 STEPS_PER_SECOND = 40
 """A finger that jumps is not seen as a scroll by every page; this many moves are enough."""
 
@@ -77,8 +80,7 @@ def double_tap(x: float, y: float) -> JsonObject:
 
 
 def swipe(start: tuple[float, float], end: tuple[float, float], seconds: float) -> JsonObject:
-    # The short rest at the end keeps a native list from flinging on.
-    return Finger().down(*start).move(start, end, seconds).hold(0.03).up().actions()
+    return Finger().down(*start).move(start, end, seconds).hold(REST).up().actions()
 
 
 def drag(start: tuple[float, float], end: tuple[float, float], seconds: float) -> JsonObject:
