@@ -266,12 +266,14 @@ class Worker:
         if history.steps:
             texts.take_up(await unread_pictures(self._stores.db, task.task_id))
         run.after_step = texts.take
+        begun = run.step_number
         try:
             await run_task(run, history)
         finally:
             # The last step of a task has no turn after it.
             for step in run.recent:
-                texts.take(step)
+                if step.step_number >= begun:
+                    texts.take(step)
 
 
 async def reset_device(config: DeviceConfig) -> None:
