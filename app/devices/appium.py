@@ -89,6 +89,7 @@ class AppiumDevice:
         self._wire: Wire | None = None
         self._phone: Phone | None = None
         self._port = 0
+        self._attempt: object = None
         self._lost = ""
 
     @property
@@ -123,8 +124,9 @@ class AppiumDevice:
             await self.close()
         limit = self._appium.session_timeout
         self._lost = ""
+        attempt = self._attempt = object()
         try:
-            await self._thread.run(lambda: self._connect(limit), limit + 2 * SLACK)
+            await self._thread.run(lambda: self._connect(limit, attempt), limit + 2 * SLACK)
             await self._thread.run(self._start, self._appium.call_timeout + SLACK)
         except DeviceTimeout as error:
             await self.close()
@@ -135,10 +137,14 @@ class AppiumDevice:
             await self.close()
             raise
 
-    def _connect(self, limit: float) -> None:
-        self._wire = connect(
+    def _connect(self, limit: float, attempt: object) -> None:
+        wire = connect(
             self._config.server_url, self._capabilities(), self._appium.call_timeout, limit
         )
+        if self._attempt is not attempt:
+            wire.quit()  # nobody waited for it
+            return
+        self._wire = wire
 
     def _capabilities(self) -> JsonObject:
         config, appium = self._config, self._appium
@@ -173,7 +179,7 @@ class AppiumDevice:
         self._phone = phone
 
     async def close(self) -> None:
-        wire, self._wire, self._phone = self._wire, None, None
+        wire, self._wire, self._phone, self._attempt = self._wire, None, None, None
         if wire is not None:
             try:
                 await self._thread.run(wire.quit, QUIT_TIMEOUT)

@@ -59,13 +59,15 @@ class ChromiumPhone:
         try:
             return self._look(notes)
         except AlertOpen:
-            return self._alert_view(notes)
+            alert = self._alert_text()
+        # It may have been closed again between the two calls.
+        return self._look(notes) if alert is None else self._alert_view(alert, notes)
 
     def _look(self, notes: list[str]) -> DeviceView:
         page, problem, url = self._read_page()
         if self._places.blocked(url):
             notes.append(f"left {url[:200]}: the device may not open it")
-            self._open(self._home)
+            self._leave()
             page, problem, url = self._read_page()
         if str(page.get("url", "")).startswith(_ERROR_PAGE):
             notes.append("the page could not be loaded")
@@ -98,8 +100,24 @@ class ChromiumPhone:
             url = str(self._wire.send("getCurrentUrl") or "")
         return page, problem, url
 
-    def _alert_view(self, notes: list[str]) -> DeviceView:
-        text = str(self._wire.send("w3cGetAlertText") or "")
+    def _leave(self) -> None:
+        """Away from a page that must not be shown; an error page will do."""
+        try:
+            self._open(self._home)
+        except (SessionLost, AlertOpen, NoAnswer):
+            raise
+        except DeviceError:
+            self._open("about:blank")
+
+    def _alert_text(self) -> str | None:
+        try:
+            return str(self._wire.send("w3cGetAlertText") or "")
+        except (SessionLost, NoAnswer):
+            raise
+        except DeviceError:
+            return None
+
+    def _alert_view(self, text: str, notes: list[str]) -> DeviceView:
         return DeviceView(
             taken_at=self._now(),
             screenshot_problem="an alert is open, and the browser gives no picture then",

@@ -452,3 +452,20 @@ async def test_a_server_that_is_not_there() -> None:
     device = AppiumDevice(config, QUICK, lambda _: None)
     with pytest.raises(DeviceUnreachable):
         await device.open()
+
+
+async def test_a_session_that_comes_too_late_is_ended(android: StandIn) -> None:
+    android.fail("/session", Hang(1))
+    config = DeviceConfig(name="x", platform=Platform.ANDROID, server_url=android.url)
+    device = AppiumDevice(config, QUICK, lambda _: None)
+    opening = asyncio.create_task(device.open())
+    await asyncio.sleep(0.3)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    await device.close()
+    deadline = time.monotonic() + 5
+    while not any(r.method == "DELETE" for r in android.requests):
+        assert time.monotonic() < deadline, "the session was left open"
+        await asyncio.sleep(0.05)
+    assert android.sessions == {}

@@ -64,6 +64,9 @@ def test_only_the_browser_of_the_profile_is_ended(tmp_path: Path) -> None:
     profile = str(tmp_path / "org.chromium.Chromium.x1")
     process = sleeper(f"--user-data-dir={profile}")
     try:
+        deadline = time.monotonic() + 5
+        while profile not in command_line(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.02)  # until the new program has replaced the fork
         assert browsers_below(tmp_path) == [(process.pid, profile)]
         assert browsers_below(tmp_path / "other") == []
         assert not end_browser(process.pid, "/tmp/another-profile")
