@@ -37,7 +37,8 @@ OPEN_FOLDERS = ("/static/",)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SESSION_AGE = 30 * 86_400  # seconds
-FAILURES_PER_MINUTE = 20  # wrong tokens, from everyone together
+FAILURES_PER_MINUTE = 10  # wrong access tokens from one address
+REMEMBERED_CLIENTS = 1_000  # addresses whose failures are counted
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -100,7 +101,7 @@ class Access:
         self._one_time = {one_time_token} if one_time_token else set[str]()
         self._api_token = api_token
         self._monotonic = monotonic
-        self._failures: deque[float] = deque(maxlen=FAILURES_PER_MINUTE)
+        self._failures: dict[str, deque[float]] = {}
         self.cookie = f"artemis_{server.port}"
         """Cookies ignore ports: two servers on one machine must not overwrite each other's."""
 
@@ -121,29 +122,33 @@ class Access:
 
     def redeem(self, token: str) -> bool:
         """True once for each one-time token."""
-        if self.throttled:
-            return False
         for known in self._one_time:
             if _same(token, known):
                 self._one_time.discard(known)
                 return True
-        self._failures.append(self._monotonic())
         return False
 
-    def sign_in(self, token: str) -> bool:
-        """Checks the access token that a person typed."""
-        if self.throttled:
+    def sign_in(self, token: str, client: str) -> bool:
+        """Checks the access token that someone at this address shows.
+
+        A person chose it, so it could be guessed: an address that failed too often waits. The
+        other tokens are long and random; nobody can lock their owner out by failing.
+        """
+        known = self._server.access_token.get_secret_value()
+        if not known or self.throttled(client):
             return False
-        if self.asks_for_token and _same(token, self._server.access_token.get_secret_value()):
+        if _same(token, known):
             return True
-        self._failures.append(self._monotonic())
+        failures = self._failures.setdefault(client, deque(maxlen=FAILURES_PER_MINUTE))
+        failures.append(self._monotonic())
+        while len(self._failures) > REMEMBERED_CLIENTS:
+            del self._failures[next(iter(self._failures))]
         return False
 
-    @property
-    def throttled(self) -> bool:
-        """Too many wrong tokens within the last minute."""
-        full = len(self._failures) == FAILURES_PER_MINUTE
-        return full and self._monotonic() - self._failures[0] < 60
+    def throttled(self, client: str) -> bool:
+        """Too many wrong access tokens from this address within the last minute."""
+        failures = self._failures.get(client, deque[float]())
+        return len(failures) == FAILURES_PER_MINUTE and self._monotonic() - failures[0] < 60
 
     def session_cookie(self, *, secure: bool) -> str:
         """The value of a Set-Cookie header that starts a session."""
@@ -163,14 +168,11 @@ class Access:
     def knows_bearer(self, headers: Headers, client: str) -> bool:
         """The access token from anywhere; the data directory's token from this machine."""
         token = _bearer(headers)
-        if not token or self.throttled:
+        if not token:
             return False
-        if self.asks_for_token and _same(token, self._server.access_token.get_secret_value()):
-            return True
         if self._api_token and is_loopback(client) and _same(token, self._api_token):
             return True
-        self._failures.append(self._monotonic())
-        return False
+        return self.sign_in(token, client)
 
     def allows_host(self, header: str) -> bool:
         name = _host_name(header)

@@ -51,7 +51,7 @@ STATUS: tuple[tuple[type[ArtemisError], int], ...] = (
     (errors.LimitReached, 409),
     (errors.AbilityMissing, 422),
     (errors.StoreLocked, 503),
-    (errors.ConfigurationError, 503),
+    (errors.ConfigurationError, 422),
     (errors.DeviceError, 502),
     (errors.ModelQuota, 503),
     (errors.ModelError, 502),

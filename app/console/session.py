@@ -30,8 +30,6 @@ async def open_address(
         return RedirectResponse("/", 303)
     if not access.redeem(token):
         problem = "That address was used already, or it is from an earlier start of the server."
-        if access.throttled:
-            problem = "Too many wrong tokens. Wait a minute."
         return _sign_in_page(access, templates, problem, "/")
     return _session(request, access, "/")
 
@@ -54,8 +52,9 @@ async def sign_in(
     next: Annotated[str, Form(max_length=2_000)] = "/",
 ) -> Response:
     """Exchanges the access token for a session."""
-    if not access.sign_in(token):
-        wait = " Too many tries; wait a minute." if access.throttled else ""
+    client = request.client.host if request.client else ""
+    if not access.sign_in(token, client):
+        wait = " Too many tries; wait a minute." if access.throttled(client) else ""
         return _sign_in_page(access, templates, f"That is not the access token.{wait}", next)
     return _session(request, access, _own_path(next))
 

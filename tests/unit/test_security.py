@@ -9,6 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI, Request, WebSocket
+from pydantic import SecretStr
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -121,21 +123,30 @@ def test_a_one_time_token_works_once() -> None:
     assert access.redeem(access.new_one_time_token())
 
 
-def test_guessing_is_slowed_down_and_then_allowed_again() -> None:
+def test_guessing_is_slowed_down_for_the_guesser_alone() -> None:
     now = [0.0]
     access = Access(
-        ServerConfig(),
+        ServerConfig(host="0.0.0.0", access_token=SecretStr(ACCESS_TOKEN)),
         session_secret=b"s",
         one_time_token=ONE_TIME,
-        api_token="",
+        api_token=API_TOKEN,
         monotonic=lambda: now[0],
     )
     for _ in range(security.FAILURES_PER_MINUTE):
-        access.redeem("guess")
-    assert access.throttled
-    assert not access.redeem(ONE_TIME)
-    now[0] = 61.0
+        assert not access.sign_in("guess", "192.0.2.7")
+    assert not access.sign_in(ACCESS_TOKEN, "192.0.2.7")
+    assert access.sign_in(ACCESS_TOKEN, "192.0.2.8")
     assert access.redeem(ONE_TIME)
+    now[0] = 61.0
+    assert access.sign_in(ACCESS_TOKEN, "192.0.2.7")
+
+
+def test_nobody_can_lock_a_program_out_by_guessing() -> None:
+    access: Access = build().state.access
+    wrong = Headers({"authorization": "Bearer wrong"})
+    for _ in range(3 * security.FAILURES_PER_MINUTE):
+        assert not access.knows_bearer(wrong, "127.0.0.1")
+    assert access.knows_bearer(Headers({"authorization": f"Bearer {API_TOKEN}"}), "127.0.0.1")
 
 
 async def test_a_program_uses_the_token_on_this_machine_only() -> None:
@@ -147,7 +158,7 @@ async def test_a_program_uses_the_token_on_this_machine_only() -> None:
 
 
 async def test_an_access_token_is_good_from_anywhere() -> None:
-    app = build(ServerConfig(host="0.0.0.0", access_token=ACCESS_TOKEN))
+    app = build(ServerConfig(host="0.0.0.0", access_token=SecretStr(ACCESS_TOKEN)))
     headers = {"Host": "192.0.2.1:8765", "Authorization": f"Bearer {ACCESS_TOKEN}"}
     async with client(app, "192.0.2.7") as http:
         assert (await http.get("/page", headers=headers)).status_code == 200
