@@ -19,6 +19,7 @@ from app.domain.memory import Departure, WorldState, ZoneTokens
 from app.domain.messages import JsonObject, Message
 from app.domain.plans import Check, Plan
 from app.domain.screens import ArtifactRef, Observation, ScreenDiff
+from app.domain.summaries import HistoryChunk, Refusal, StepSummary, SummaryStatus
 from app.domain.tasks import (
     Instruction,
     ModelCallRecord,
@@ -303,6 +304,43 @@ class LoopNoticed(Value):
     detail: str
 
 
+class SummaryChanged(Value):
+    """A step's summary moved to another state; with a version when one was written."""
+
+    type: Literal["summary_changed"] = "summary_changed"
+    step_id: str
+    step_number: int
+    status: SummaryStatus
+    summary: StepSummary | None = None
+    attempts: int = 0
+    refusals: tuple[Refusal, ...] = ()
+    reason: str = ""
+
+
+class ChunkClosed(Value):
+    """A range of steps became a chunk; its capsule is still to be written."""
+
+    type: Literal["chunk_closed"] = "chunk_closed"
+    chunk: HistoryChunk
+
+
+class ChunkChanged(Value):
+    """A capsule was written (a new version), or could not be."""
+
+    type: Literal["chunk_changed"] = "chunk_changed"
+    chunk: HistoryChunk
+    reason: str = ""
+
+
+class BackgroundChanged(Value):
+    """Background work of a kind started, switched to lite, paused, stopped at its ceiling, …"""
+
+    type: Literal["background_changed"] = "background_changed"
+    kind: Literal["summaries", "chunks", "ocr"]
+    state: Literal["running", "lite", "paused", "stopped"]
+    reason: str
+
+
 Event = Annotated[
     TaskCreated
     | TaskStateChanged
@@ -328,7 +366,11 @@ Event = Annotated[
     | FallbackUsed
     | Compacted
     | TextRead
-    | LoopNoticed,
+    | LoopNoticed
+    | SummaryChanged
+    | ChunkClosed
+    | ChunkChanged
+    | BackgroundChanged,
     Field(discriminator="type"),
 ]
 
