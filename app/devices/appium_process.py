@@ -9,13 +9,14 @@ import re
 import shutil
 import signal
 import socket
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
 from pathlib import Path
 
 import structlog
 
-from app.devices.processes import browsers_below, end_browser
+from app.devices.processes import browsers_below, end_browser, end_groups_of
 from app.errors import ConfigurationError, DeviceUnreachable
 
 START_TIMEOUT = 60.0
@@ -58,13 +59,13 @@ class AppiumProcess:
 
     async def start(self) -> None:
         """Returns when the server answers; raises DeviceUnreachable or ConfigurationError."""
-        if self._port and _in_use(self._port):
+        await asyncio.to_thread(self._wipe)
+        if self._port and await asyncio.to_thread(_stays_in_use, self._port):
             raise ConfigurationError(
                 f"Port {self._port} is in use, so Appium cannot start there.",
                 hint="End what uses it, or set appium_port to 0.",
             )
         self._port = self._port or free_port()
-        await asyncio.to_thread(self._wipe)
         try:
             await self._launch()
         except BaseException:
@@ -84,7 +85,9 @@ class AppiumProcess:
     # --- inside ----------------------------------------------------------------------------
 
     def _wipe(self) -> None:
-        """Nothing in there outlives the server: profiles, and browsers of one that was killed."""
+        """Nothing of it outlives the server: profiles, and all processes of one that was killed."""
+        if groups := end_groups_of(self._temp):
+            log.warning("orphans_ended", groups=groups)
         for pid, profile in browsers_below(self._temp):
             end_browser(pid, profile)
         shutil.rmtree(self._temp, ignore_errors=True)
@@ -219,6 +222,15 @@ def _signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def _stays_in_use(port: int) -> bool:
+    """A process that was just killed may hold its port a moment longer."""
+    for _ in range(10):
+        if not _in_use(port):
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _in_use(port: int) -> bool:

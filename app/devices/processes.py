@@ -1,4 +1,4 @@
-"""Ends browser processes and removes profiles that a session left behind, by id only."""
+"""Ends processes and removes profiles that a session or a dead server left behind, by id only."""
 
 from __future__ import annotations
 
@@ -66,6 +66,28 @@ def remove_profile(profile: str) -> None:
         if not path.exists():
             return
         time.sleep(0.1)
+
+
+def end_groups_of(temp: Path) -> list[int]:
+    """Kills what was started with a temporary folder of ours, whole groups; gives their ids.
+
+    A server that was killed leaves Appium, drivers and browsers alive. Linux only.
+    """
+    mark = f"TMPDIR={temp}".encode()
+    groups = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                groups.add(os.getpgid(int(entry.name)))
+        except OSError:  # it has ended, or is another user's
+            continue
+    ended = sorted(groups - {os.getpgrp()})
+    for group in ended:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+    return ended
 
 
 def browsers_below(folder: Path) -> list[tuple[int, str]]:

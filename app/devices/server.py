@@ -30,6 +30,9 @@ from app.errors import ConfigurationError
 STOP_TIMEOUT = 5.0
 """Seconds the demo phone's open requests get at the end."""
 
+PORT_FILE = "port"
+"""Beside the phone's state: the port that it had last."""
+
 log = structlog.get_logger(__name__)
 
 __all__ = [
@@ -52,7 +55,10 @@ class _Server(uvicorn.Server):
 
 
 class DemoPhone:
-    """Serves the demo phone's apps on a port of their own."""
+    """Serves the demo phone's apps on a port of their own.
+
+    A free port is kept for the next start: addresses in a task's records stay true.
+    """
 
     def __init__(self, state_dir: Path, *, token: str, port: int = 0) -> None:
         self._state_dir = state_dir
@@ -67,18 +73,9 @@ class DemoPhone:
 
     async def start(self) -> None:
         """Raises ConfigurationError when the port is taken."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", self._port))
-        except OSError:
-            listener.close()
-            raise ConfigurationError(
-                f"Port {self._port} is in use, so the demo phone cannot start there.",
-                hint="End what uses it, or set demo_port to 0.",
-            ) from None
-        self._port = listener.getsockname()[1]
         await asyncio.to_thread(self._state_dir.mkdir, parents=True, exist_ok=True)
+        listener = await asyncio.to_thread(self._listen)
+        self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             create_demo_app(self._state_dir, token=self._token),
             log_config=None,
@@ -94,6 +91,23 @@ class DemoPhone:
                 raise ConfigurationError("The demo phone ended at its start.")
             await asyncio.sleep(0.01)
 
+    def _listen(self) -> socket.socket:
+        if self._port:
+            try:
+                return _bound(self._port)
+            except OSError:
+                raise ConfigurationError(
+                    f"Port {self._port} is in use, so the demo phone cannot start there.",
+                    hint="End what uses it, or set demo_port to 0.",
+                ) from None
+        kept = self._state_dir / PORT_FILE
+        try:
+            return _bound(int(kept.read_text()))
+        except (OSError, ValueError, OverflowError):
+            listener = _bound(0)
+        kept.write_text(str(listener.getsockname()[1]))
+        return listener
+
     async def close(self) -> None:
         server, task = self._server, self._task
         self._server = self._task = None
@@ -106,6 +120,17 @@ class DemoPhone:
         outcome = (await asyncio.gather(task, return_exceptions=True))[0]
         if isinstance(outcome, Exception):
             log.error("demo_phone_failed", error=str(outcome))
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError):
+        listener.close()
+        raise
+    return listener
 
 
 class DemoStack:
