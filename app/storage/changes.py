@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -70,7 +70,7 @@ class Changes:
         return cls(task_id, row, TaskColumns(**row))
 
     def changed_columns(self) -> Columns:
-        return {k: v for k, v in asdict(self.task).items() if v != self.before[k]}
+        return {k: v for k, v in vars(self.task).items() if v != self.before[k]}
 
     def insert(self, table: Table, **columns: Any) -> None:
         self.inserts[table].append({"task_id": self.task_id, **columns})

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, insert, select, text, update
+from sqlalchemy import (
+    Connection,
+    Insert,
+    Table,
+    Update,
+    bindparam,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from app.domain.events import EVENT, Event, StepDecided, StoredEvent
 from app.domain.memory import SearchEntry
@@ -137,21 +149,48 @@ def _add_search_entries(changes: Changes, number: int, index: Sequence[SearchEnt
 
 def _write(db: Database, connection: Connection, changes: Changes, number: int) -> None:
     for table, rows in changes.inserts.items():
-        connection.execute(insert(table), rows)
+        connection.execute(_insert(table), rows)
     for table, rows in changes.upserts.items():
-        connection.execute(_upsert(db, table, rows[0]), rows)
+        connection.execute(_upsert(db, table, tuple(rows[0])), rows)
     if db.is_sqlite and (entries := changes.inserts.get(tables.search_entry)):
         connection.execute(_INDEX_ENTRY, entries)
     for step in changes.finished_steps:
         _update_one(connection, _UPDATE_STEP, _step_key(changes, step))
     for answer in changes.answers:
         _update_one(connection, _UPDATE_QUESTION, _question_key(changes, answer))
-    connection.execute(_UPDATE_TASK.values(**changes.changed_columns()), {"of": number})
+    columns = changes.changed_columns()
+    connection.execute(_updated(_UPDATE_TASK, tuple(columns)), {**columns, "of": number})
 
 
-def _upsert(db: Database, table: Table, row: Mapping[str, Any]) -> Any:
-    statement = db.insert(table)
-    names = [name for name in row if name not in _KEPT_ON_UPDATE]
+# Statements are kept: to spell out and to look up the same few anew takes longer than to run them.
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _updated(statement: Update, columns: tuple[str, ...]) -> Update:
+    return statement.values({name: bindparam(name) for name in columns})
+
+
+def _upsert(db: Database, table: Table, columns: tuple[str, ...]) -> Any:
+    return (_sqlite_upsert if db.is_sqlite else _postgresql_upsert)(table, columns)
+
+
+@cache
+def _sqlite_upsert(table: Table, columns: tuple[str, ...]) -> Any:
+    return _on_conflict(sqlite.insert(table), table, columns)
+
+
+@cache
+def _postgresql_upsert(table: Table, columns: tuple[str, ...]) -> Any:
+    return _on_conflict(postgresql.insert(table), table, columns)
+
+
+def _on_conflict(statement: Any, table: Table, columns: tuple[str, ...]) -> Any:
+    names = [name for name in columns if name not in _KEPT_ON_UPDATE]
     if table in (tables.artifact, tables.task_artifact):
         return statement.on_conflict_do_nothing()
     return statement.on_conflict_do_update(
@@ -172,8 +211,8 @@ def _question_key(changes: Changes, answer: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _update_one(connection: Connection, statement: Any, values: dict[str, Any]) -> None:
-    columns: dict[str, Any] = {k: bindparam(k) for k in values if not k.startswith("of")}
-    result = connection.execute(statement.values(**columns), values)
+    columns = tuple(name for name in values if not name.startswith("of"))
+    result = connection.execute(_updated(statement, columns), values)
     if result.rowcount != 1:
         what = "step" if "of_step" in values else "question"
         raise Conflict(f"That {what} is unknown, or no longer open.")
