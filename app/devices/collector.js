@@ -14,7 +14,8 @@ element
   role       button, link, field, checkbox, radio, switch, slider, combobox, option, tab, menuitem, image,
              heading, listitem, cell, header, term, definition, text, dialog, status, canvas, frame,
              progress, group, document, or another ARIA role in lower case
-  text       what a person reads: aria-label, labelledby, label, own text, alt, title
+  text       what a person reads: aria-label, labelledby, label, own text, alt, title; for a tick box
+             without any of them the words beside it
   value      current value of a field, slider or select (its chosen text); "" for passwords, always
   hint       placeholder; for a select "options: A | B | C"
   id         id, else data-testid, else name
@@ -45,6 +46,8 @@ const TAG_ROLES = {A: 'link', BUTTON: 'button', SELECT: 'combobox', TEXTAREA: 'f
 const INPUT_ROLES = {checkbox: 'checkbox', radio: 'radio', range: 'slider', button: 'button', submit: 'button',
   reset: 'button', image: 'button', file: 'button', color: 'button'};
 const NO_TYPING = new Set(['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file', 'hidden']);
+
+const TICKED = new Set(['checkbox', 'radio', 'switch']);
 
 const clip = (text, size) => {
   const flat = String(text ?? '').replace(/\s+/g, ' ').trim();
@@ -136,6 +139,12 @@ function innerName(e) {
   const picture = e.querySelector('img[alt]:not([alt=""]),[aria-label],svg title');
   if (picture) return words(attribute(picture, 'alt') || attribute(picture, 'aria-label') || picture.textContent);
   return words(e.title || '');
+}
+
+/* The words a nameless tick box stands beside. */
+function besides(e) {
+  const text = (e.parentElement?.innerText ?? '').trim();
+  return text.length <= 80 && !text.includes('\n') ? words(text) : '';
 }
 
 function checkedState(e) {
@@ -272,9 +281,9 @@ while (stack.length) {
     const enabled = !(source.matches(':disabled') || attribute(source, 'aria-disabled') === 'true' || e.closest('[inert]'));
     if (clickable) {
       const password = isPassword(source, style);
-      const given = name(e, kind);
+      const given = name(e, kind) || (TICKED.has(kind) ? besides(e) : '');
       const text = given || (typing || isInput ? '' : innerName(e));
-      push(e, standIn ? role(standIn) : kind || 'button', text, box, place, style, {
+      push(e, standIn ? role(standIn) : kind === 'text' && e.tagName === 'A' ? 'link' : kind || 'button', text, box, place, style, {
         value: valueOf(source, standIn ? role(standIn) : kind, password), hint: hintOf(e), enabled, checked: checkedState(source),
         selected: attribute(e, 'aria-selected') === 'true' || !['', 'false'].includes(attribute(e, 'aria-current')),
         password, clickable: true, editable: typing && enabled && !e.readOnly, scrollable: scrolls});

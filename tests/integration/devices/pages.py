@@ -66,7 +66,8 @@ addEventListener('keydown', (e) => log_('key:' + e.key));
     + """<title>Covered</title><button>Behind</button><div role=dialog aria-label="Cookies"
  style="position:fixed;inset:0;background:#fff"><button>Agree</button></div>
 <label style="position:fixed;bottom:9px">
-<input type=checkbox checked style="opacity:0">Dark mode</label>""",
+<input type=checkbox checked style="opacity:0">Dark mode</label>
+<p style="position:fixed;bottom:50px"><input type=checkbox><span>Buy milk</span></p>""",
     "/to-console": VIEWPORT + "<title>Trap</title><a href='{console}/secret'>Open the console</a>",
     "/greets": VIEWPORT + "<title>Greets</title><script>alert('Welcome')</script><p>In</p>",
     "/hangs": VIEWPORT + "<title>Hangs</title><script>for (;;);</script>",

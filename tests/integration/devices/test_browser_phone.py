@@ -60,7 +60,10 @@ async def test_a_look_gives_picture_elements_and_place(phone: PhoneInHand) -> No
 
 async def test_covered_things_are_not_visible(phone: PhoneInHand) -> None:
     await phone.open("/covered")
-    elements = {e["text"]: e for e in await phone.look()}
+    seen = await phone.look()
+    [beside] = [e for e in seen if e["text"] == "Buy milk" and e["role"] == "checkbox"]
+    assert beside["checked"] is False
+    elements = {e["text"]: e for e in seen}
     assert elements["Behind"]["visible"] is False
     assert elements["Agree"]["visible"] is True
     switch = elements["Dark mode"]
