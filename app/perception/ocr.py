@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-import os
-import sys
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
 import structlog
-from pydantic import ValidationError
 
 from app.domain.config import OcrConfig
 from app.domain.ports import Clock
 from app.domain.screens import PictureText, Screenshot
 from app.errors import PictureUnread
-from app.perception.ocr_process import ERROR, LENGTH, READY, TEXT
+from app.perception.ocr_link import COMMAND, Died, ReadingProcess
 
 log = structlog.get_logger(__name__)
 
 PACKAGES = ("rapidocr", "onnxruntime")
-COMMAND = (sys.executable, "-P", "-m", "app.perception.ocr_process")
-START_TIMEOUT = 60.0
-"""Seconds for loading the models; 1.4 on an idle machine."""
 TRIES = 2
 """Of one picture, each in a fresh process when the former died over it."""
 MAX_DEATHS = 5
 """In a row, without a picture read in between; then the reader rests."""
 REST = 300.0
 """Seconds of that rest."""
-MAX_ANSWER = 16 * 1024 * 1024
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "SYSTEMROOT")
-"""All that the process gets of the environment: no key, no secret."""
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class Died(Exception):
-    """The reading process ended, hung or answered nonsense."""
 
 
 @dataclass
@@ -73,22 +57,20 @@ class OcrService:
         """`missing` says why there is no reader; `missing_extra()` in a real service."""
         self._config = config
         self._clock = clock
-        self._command = tuple(command)
         self._missing = missing if config.enabled else "it is switched off (`ocr.enabled`)"
-        self._process: asyncio.subprocess.Process | None = None
+        self._process = ReadingProcess(command)
         self._urgent: deque[Job] = deque()
         self._waiting: deque[Job] = deque()
         self._jobs: dict[str, Job] = {}
         self._known: OrderedDict[str, PictureText] = OrderedDict()
         self._arrived = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
+        self._warming = False
         self._closed = False
         self._deaths = 0
         self._rests_until = 0.0
         self.pictures = 0
         """Pictures read, those known already not counted."""
-        self.starts = 0
-        """Times a process was started."""
 
     @property
     def problem(self) -> str:
@@ -107,7 +89,18 @@ class OcrService:
     @property
     def pid(self) -> int | None:
         """The reading process, while there is one."""
-        return self._process.pid if self._process is not None else None
+        return self._process.pid
+
+    @property
+    def starts(self) -> int:
+        """Times a process was started."""
+        return self._process.starts
+
+    def warm(self) -> None:
+        """Starts the process, so that the first picture finds it ready; returns at once."""
+        if self.available and self.pid is None:
+            self._warming = True
+            self._wake()
 
     async def read(self, screenshot: Screenshot, *, urgent: bool = False) -> PictureText:
         """Raises PictureUnread. Given up by its caller, the reading itself goes on."""
@@ -131,7 +124,7 @@ class OcrService:
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
-        await self._end_process()
+        await self._process.end()
         for job in tuple(self._jobs.values()):
             self._settle(job, PictureUnread("The picture is not read: the reader has ended."))
 
@@ -145,15 +138,18 @@ class OcrService:
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._jobs[key] = job
         (self._urgent if urgent else self._waiting).append(job)
+        self._wake()
+        return job
+
+    def _wake(self) -> None:
         self._arrived.set()
         if self._loop is None:
             self._loop = asyncio.create_task(self._work(), name="ocr")
-        return job
 
     async def _work(self) -> None:
         while True:
             if not (self._urgent or self._waiting):
-                await self._wait_for_work()
+                await (self._start_early() if self._warming else self._wait_for_work())
                 continue
             job = (self._urgent or self._waiting).popleft()
             try:
@@ -167,10 +163,10 @@ class OcrService:
     async def _wait_for_work(self) -> None:
         self._arrived.clear()
         try:
-            async with asyncio.timeout(self._config.idle if self._process else None):
+            async with asyncio.timeout(self._config.idle if self.pid else None):
                 await self._arrived.wait()
         except TimeoutError:
-            await self._end_process()
+            await self._process.end()
 
     def _settle(self, job: Job, outcome: PictureText | PictureUnread) -> None:
         self._jobs.pop(job.key, None)
@@ -193,96 +189,31 @@ class OcrService:
             if self.problem:
                 raise PictureUnread(f"The picture is not read: {self.problem}.")
             try:
-                text = await self._ask(data)
+                text = await self._process.read(data, self._config.read_timeout)
             except Died as death:
                 reason = str(death)
-                await self._end_process()
-                self._note_death(reason)
+                await self._bury(reason)
                 continue
             except asyncio.CancelledError:
                 # Its answer to this picture would be taken for that to the next one.
-                await self._end_process()
+                await self._process.end()
                 raise
             self._deaths = 0
             self.pictures += 1
             return text
         raise PictureUnread(f"The picture could not be read: {reason}.")
 
-    def _note_death(self, reason: str) -> None:
+    async def _start_early(self) -> None:
+        self._warming = False
+        try:
+            await self._process.start()
+        except Died as death:
+            await self._bury(str(death))
+
+    async def _bury(self, reason: str) -> None:
+        await self._process.end()
         self._deaths += 1
         log.warning("ocr_process_died", reason=reason, in_a_row=self._deaths)
         if self._deaths >= MAX_DEATHS:
             self._deaths = 0
             self._rests_until = self._clock.monotonic() + REST
-
-    async def _ask(self, data: bytes) -> PictureText:
-        process = await self._started()
-        answer = await self._exchange(process, data, self._config.read_timeout)
-        kind, body = answer[:1], answer[1:]
-        if kind == ERROR:
-            self._deaths = 0
-            raise PictureUnread(body.decode("utf-8", "replace"))
-        try:
-            if kind == TEXT:
-                return PictureText.model_validate_json(body)
-        except ValidationError:
-            pass
-        raise Died("it answered nonsense")
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self._process is not None:
-            return self._process
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=environment(os.environ),
-                # Ctrl-C in a terminal is for the server, which then ends its processes itself.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Died(f"it could not be started: {error.strerror}") from None
-        self.starts += 1
-        if await self._exchange(self._process, None, START_TIMEOUT) != READY:
-            raise Died("it answered nonsense")
-        return self._process
-
-    async def _exchange(
-        self, process: asyncio.subprocess.Process, data: bytes | None, seconds: float
-    ) -> bytes:
-        if process.stdin is None or process.stdout is None:
-            raise Died("it has no pipes")
-        try:
-            async with asyncio.timeout(seconds):
-                if data is not None:
-                    process.stdin.write(LENGTH.pack(len(data)) + data)
-                    await process.stdin.drain()
-                (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-                if size > MAX_ANSWER:
-                    raise Died("it answered nonsense")
-                return await process.stdout.readexactly(size)
-        except TimeoutError:
-            raise Died(f"it gave no answer within {seconds:g} s") from None
-        except (asyncio.IncompleteReadError, ConnectionError):
-            raise Died("it ended") from None
-
-    async def _end_process(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
-
-
-def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The process's surroundings: where Artemis is, one thread, nothing secret."""
-    return {
-        **{name: own[name] for name in INHERITED if name in own},
-        **dict.fromkeys(ONE_THREAD, "1"),
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-    }

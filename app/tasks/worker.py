@@ -238,6 +238,7 @@ class Worker:
 
         ocr = None
         if self._settings.ocr.enabled:
+            self.ocr.warm()
             ocr = DiscreetOcr(self.ocr, hiding(self._settings.secrets))
         ports = Ports(
             device=self.device(config),

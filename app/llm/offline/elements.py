@@ -23,6 +23,9 @@ INTERACTIVE_ROLES = (
     )
 )
 
+DRAWN = "ocr"
+"""The mark of a text that was read from the picture."""
+
 ROW = 18
 """Two centres this close in height (0-1000) stand in one row."""
 BELOW = 90
@@ -185,10 +188,14 @@ def _near(
 
 
 def beside(elements: Iterable[Shown], name: Shown) -> Shown | None:
-    """What stands to the right of a label, else just below it."""
+    """What stands to the right of a label, else just below it, else, both drawn, just above.
+
+    A gauge has its figure over its unit; where there is a tree, it names things in order.
+    """
     others = [e for e in elements if e is not name and e.content().strip()]
     row = [e for e in _in_row(others, name) if e.place[1] > name.place[1]]
-    return _nearest(row or _beneath(others, name), name)
+    drawn = [e for e in others if DRAWN in e.flags & name.flags]
+    return _nearest(row or _beneath(others, name) or _above(drawn, name), name)
 
 
 def _in_row(elements: Iterable[Shown], name: Shown) -> list[Shown]:
@@ -201,6 +208,15 @@ def _beneath(elements: Iterable[Shown], name: Shown) -> list[Shown]:
         e
         for e in elements
         if e.on_screen and 0 < e.place[0] - top <= BELOW and abs(e.place[1] - left) <= ASIDE
+    ]
+
+
+def _above(elements: Iterable[Shown], name: Shown) -> list[Shown]:
+    top, left = name.place
+    return [
+        e
+        for e in elements
+        if e.on_screen and 0 < top - e.place[0] <= BELOW and abs(e.place[1] - left) <= ASIDE
     ]
 
 
