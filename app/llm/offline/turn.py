@@ -24,6 +24,12 @@ MAX_TOOLS = 10
 MAX_TRIES = 2
 PRESSES = frozenset({Verb.TAP, Verb.LONG_PRESS, Verb.DOUBLE_TAP, Verb.TAP_AT})
 
+TWICE_IS_ONCE = frozenset(
+    {Verb.OPEN, Verb.CLOSE, Verb.VISIT, Verb.HOME, Verb.TYPE, Verb.CLEAR, Verb.ROTATE}
+)
+ADDING_WORDS = frozenset("add apply create decrease increase new save".split())
+"""A tap on one of these that may have worked is not repeated: two would be one too many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -180,16 +186,24 @@ class Turn:
                 why = result.message if result and result.message else verdict
                 raise GivesUp(f"{render(command)} did not work: {why}")
             self.place = place.again()
-        elif self._worth_repeating(command):
+        elif self._worth_repeating(command, verdict):
             self.place = place.again()
         else:
             self.place = place.after()
 
-    def _worth_repeating(self, command: Command) -> bool:
-        """A tap without effect is repeated once, unless that could do a thing twice."""
-        if command.verb not in PRESSES or self.place.tries >= MAX_TRIES:
+    def _worth_repeating(self, command: Command, verdict: str) -> bool:
+        """A tap without effect is repeated once, unless that could do a thing twice.
+
+        So is what may not have happened at all, where twice is the same as once.
+        """
+        if self.place.tries >= MAX_TRIES:
             return False
-        if set(plain(command.text).split()) & IRREVERSIBLE_WORDS:
+        if command.verb in TWICE_IS_ONCE:
+            return verdict == "uncertain" and not command.submit
+        if command.verb not in PRESSES:
+            return False
+        words = set(plain(command.text).split())
+        if words & IRREVERSIBLE_WORDS or (verdict == "uncertain" and words & ADDING_WORDS):
             return False
         return any(plain(command.text) in plain(text) for text in self.view.shown_texts if text)
 

@@ -209,6 +209,33 @@ def test_what_cannot_be_undone_is_never_repeated(verdict: str) -> None:
     assert [name for name, _ in session.actions] == ["tap", "finish"]
 
 
+@pytest.mark.parametrize(
+    "sentence", ['open "Shop"', "go to http://shop.test/", 'type "Ada" into "Name"', "home"]
+)
+def test_what_may_not_have_happened_is_done_again_where_twice_is_once(sentence: str) -> None:
+    names = ("launch_app", "open_url", "input_text", "home")
+    screen = Screen([line(0, "field", "Name")], on=dict.fromkeys(names, lambda _: "uncertain"))
+    session = Session(f'{sentence}; answer "ok"', screen)
+    session.run()
+    first, second, *rest = [name for name, _ in session.actions]
+    assert first == second
+    assert rest == ["finish"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ['append "Ada" to "Name"', 'type "Ada" into "Name" and submit', 'tap "Add to cart"'],
+)
+def test_what_may_have_happened_is_not_done_again_where_twice_is_more(sentence: str) -> None:
+    screen = Screen(
+        [line(0, "field", "Name"), line(1, "button", "Add to cart")],
+        on={"input_text": lambda _: "uncertain", "tap": lambda _: "uncertain"},
+    )
+    session = Session(f'{sentence}; answer "ok"', screen)
+    session.run()
+    assert len(session.actions) == 2
+
+
 def test_an_error_is_tried_once_more_then_given_up_with_its_reason() -> None:
     screen = Screen([line(0, "button", "Go")], on={"tap": lambda _: "error"})
     name, reason = Session('tap "Go"', screen).run()
