@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response, WebSocket
@@ -23,7 +24,7 @@ sockets = APIRouter(prefix="/tasks/{task_id}/events")
 
 MAX_EVENT_BYTES = 256 * 1024
 """A larger event is announced by its number and type; read it from the page."""
-SEND_TIMEOUT = 10.0  # seconds a viewer may take for one message
+SEND_TIMEOUT = 5.0  # seconds a viewer may take for one message
 COMMENT_EVERY = 15.0  # seconds of silence before a comment keeps the connection open
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Number of the last event seen.")]
@@ -103,15 +104,16 @@ async def socket(
     await asyncio.gather(sender, reader, return_exceptions=True)
 
 
-async def _send_all(websocket: WebSocket, batches: AsyncIterator[list[StoredEvent]]) -> None:
+async def _send_all(websocket: WebSocket, batches: AsyncGenerator[list[StoredEvent]]) -> None:
     code = 1012
     try:
-        async for batch in batches:
-            for event in batch:
-                async with asyncio.timeout(SEND_TIMEOUT):
-                    await websocket.send_text(event_json(event))
-                if _ends(event):
-                    code = 1000
+        async with aclosing(batches):
+            async for batch in batches:
+                for event in batch:
+                    async with asyncio.timeout(SEND_TIMEOUT):
+                        await websocket.send_text(event_json(event))
+                    if _ends(event):
+                        code = 1000
         async with asyncio.timeout(SEND_TIMEOUT):
             await websocket.close(code)
     except (Lagged, TimeoutError):
@@ -128,22 +130,24 @@ async def _read_until_gone(websocket: WebSocket) -> None:
 
 
 async def _until_end(
-    batches: AsyncIterator[list[StoredEvent]], last: int | None
-) -> AsyncIterator[list[StoredEvent]]:
+    batches: AsyncGenerator[list[StoredEvent]], last: int | None
+) -> AsyncGenerator[list[StoredEvent]]:
     """Stops after the event that ended the task, or after the last one of an ended task."""
-    async for batch in batches:
-        yield batch
-        if any(_ends(event) for event in batch) or (last and batch[-1].seq >= last):
-            return
+    async with aclosing(batches):
+        async for batch in batches:
+            yield batch
+            if any(_ends(event) for event in batch) or (last and batch[-1].seq >= last):
+                return
 
 
-async def _as_messages(batches: AsyncIterator[list[StoredEvent]]) -> AsyncIterator[str]:
+async def _as_messages(batches: AsyncGenerator[list[StoredEvent]]) -> AsyncIterator[str]:
     queue: asyncio.Queue[list[StoredEvent] | None] = asyncio.Queue(1)
 
     async def pump() -> None:
         try:
-            async for batch in batches:
-                await queue.put(batch)
+            async with aclosing(batches):
+                async for batch in batches:
+                    await queue.put(batch)
         except Lagged:
             pass  # The stream ends; the client comes back with Last-Event-ID.
         await queue.put(None)

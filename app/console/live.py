@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -16,7 +17,7 @@ from app.tasks.follow import follow
 
 router = APIRouter()
 
-SEND_TIMEOUT = 10.0  # seconds a viewer may take for one message
+SEND_TIMEOUT = 5.0  # seconds a viewer may take for one message
 RESTART, TOO_SLOW, REFUSED = 1012, 1013, 1008
 
 
@@ -45,10 +46,11 @@ async def live(
             service.bus, queries.tasks.events, task_id, after, queue=server.viewer_queue
         )
         try:
-            async for batch in batches:
-                message = await fragments.message(batch)
-                async with asyncio.timeout(SEND_TIMEOUT):
-                    await websocket.send_text(message)
+            async with aclosing(batches):
+                async for batch in batches:
+                    message = await fragments.message(batch)
+                    async with asyncio.timeout(SEND_TIMEOUT):
+                        await websocket.send_text(message)
         except (Lagged, TimeoutError):
             await _close(websocket, TOO_SLOW)
         except NotFound:

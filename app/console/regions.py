@@ -41,6 +41,10 @@ TOUCHES: dict[type, frozenset[str]] = {
     ev.Compacted: frozenset({"now"}),
     ev.LoopNoticed: frozenset({"now"}),
     ev.TextRead: frozenset(),
+    ev.SummaryChanged: frozenset(),
+    ev.ChunkClosed: frozenset(),
+    ev.ChunkChanged: frozenset(),
+    ev.BackgroundChanged: frozenset(),
 }
 """Regions by event; a new event type without a row changes all of them."""
 

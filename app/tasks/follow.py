@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from app.domain.events import StoredEvent
@@ -23,11 +23,12 @@ class ReadEvents(Protocol):
 
 async def follow(
     bus: Bus, read: ReadEvents, task_id: str, after: int, *, queue: int
-) -> AsyncIterator[list[StoredEvent]]:
+) -> AsyncGenerator[list[StoredEvent]]:
     """Batches in order without gap or repetition; ends when the bus closes, raises Lagged.
 
-    Subscribing comes before reading, so that nothing falls between the two. A batch holds
-    what was waiting, so that a viewer that lags catches up in one go.
+    Use it inside `aclosing`, so that its subscription ends with its viewer. It subscribes
+    before it reads, so that nothing falls between the two. A batch holds all that waited, so
+    that a viewer catches up in one go.
     """
     with bus.subscribe(task_id, queue) as subscription:
         while page := list(await read(task_id, after=after, limit=PAGE)):
