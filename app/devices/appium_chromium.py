@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from app.devices import gestures
-from app.devices.appium_errors import AlertOpen, NoAnswer
+from app.devices.appium_errors import AlertOpen, NoAnswer, PageLeft
 from app.devices.appium_page import WebPage
 from app.devices.appium_typing import Entry, WebTyping
 from app.devices.appium_wire import Wire
@@ -219,7 +219,11 @@ class ChromiumPhone:
         return round(x, 1), round(y, 1)
 
     def _touch(self, body: JsonObject) -> None:
-        self._wire.send("actions", body)
+        try:
+            self._wire.send("actions", body)
+        except PageLeft:
+            # The finger was through: it is what led to another page.
+            return
 
     def _tap_at(self, x: float, y: float) -> None:
         self._touch(gestures.tap(x, y))

@@ -26,6 +26,10 @@ class PartTimeout(DeviceTimeout):
     """The page was not ready in time; the session is still alive."""
 
 
+class PageLeft(DeviceTimeout):
+    """The page was left while the driver still worked in it; the session is still alive."""
+
+
 class NoAnswer(DeviceTimeout):
     """The device's server did not answer in time."""
 
@@ -114,6 +118,8 @@ def _driver_failure(error: Exception, text: str, navigating: bool) -> DeviceErro
             return PartTimeout(f"The page did not load in time: {text}")
         case driver_errors.TimeoutException() if "script timeout" in low:
             return PartTimeout(f"A script in the page did not end in time: {text}")
+        case driver_errors.TimeoutException() if "no such execution context" in low:
+            return PageLeft(f"The page was left in the middle of it: {text}")
         case driver_errors.TimeoutException():
             return SessionLost(f"The page hangs: {text}")
         case driver_errors.NoSuchWindowException():

@@ -12,6 +12,9 @@ NUMBER = re.compile(r"[-+]?\d(?:[\d.,\u00a0 ]*\d)?")
 _STEP = re.compile(r"\bStep (\d+)\b", re.IGNORECASE)
 _ENDS = re.compile(r'[\n;|·•”"…]| {2,}')
 """Where a value that follows its label in running text ends."""
+_BARE_COLON = (":", "：")
+_LISTED = re.compile(r"^\s*[:：];\s*")
+"""Between a label and its value in a list of what appeared."""
 _COLONS = " :：="
 _SEPARATORS = " \t:=-–—>→“\"'\u00a0"
 
@@ -118,16 +121,22 @@ def recalled_value(text: str, query: str) -> str:
         return ""
     if kept := kept_value(text, query):
         return kept
-    wanted = " ".join(query.split())
-    for line in lines:
+    wanted = re.compile(rf"{re.escape(' '.join(query.split()))}(?!\w)", re.IGNORECASE)
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         shown = _without_step(line)
-        at = shown.casefold().find(wanted.casefold())
-        if at >= 0:
-            rest = shown[at + len(wanted) :].lstrip(_SEPARATORS)
-            if value := _ENDS.split(rest, maxsplit=1)[0].strip(" ,."):
-                return value
+        found = wanted.search(shown)
+        if found and (value := _behind(shown[found.end() :], below)):
+            return value
     best = next(line for line in lines if _STEP.search(line))
     return _without_step(best).strip(' “”"')[:300]
+
+
+def _behind(rest: str, below: str) -> str:
+    """The value that follows a label in recorded text: behind it, or on the line below it."""
+    if rest.strip() in _BARE_COLON and not _STEP.match(below.strip()):
+        return below.strip()
+    rest = _LISTED.sub("", rest).lstrip(_SEPARATORS)
+    return _ENDS.split(rest, maxsplit=1)[0].strip(" ,.")
 
 
 def _without_step(line: str) -> str:

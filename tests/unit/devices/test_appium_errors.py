@@ -7,6 +7,7 @@ from urllib3 import exceptions as connection
 from app.devices.appium_errors import (
     AlertOpen,
     NoAnswer,
+    PageLeft,
     PartTimeout,
     alert_text,
     convert,
@@ -46,6 +47,7 @@ SAID: list[tuple[Exception, type[DeviceError]]] = [
         driver.TimeoutException("timeout: Timed out receiving message from renderer: 15.000"),
         SessionLost,
     ),
+    (driver.TimeoutException("timeout\nfrom no such execution context"), PageLeft),
     (driver.NoSuchWindowException("no such window: target window already closed"), SessionLost),
     (driver.WebDriverException("Connection error (GET http://127.0.0.1:4731)"), SessionLost),
     (driver.TimeoutException("script timeout"), PartTimeout),

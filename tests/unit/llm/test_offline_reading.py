@@ -101,6 +101,9 @@ def test_a_kept_value_in_a_recall(text: str, value: str | None) -> None:
     [
         ("Step 3 (screen): … Order: A-17 | Total 3", "A-17"),
         ("Step 3 (note): order — A-17\nmore", "A-17"),
+        ("Step 3 (screen): Orders\nOrder:\nA-17\nTotal:\n3", "A-17"),
+        ("Step 3 (verdict): executed Back; Order:; A-17; Total:; 3", "A-17"),
+        ("Step 3 (screen): Order:\nStep 5 (note): Order: A-18", "A-18"),
         ("Step 3 (note): just this", "just this"),
         ("Nothing recorded matches. Nothing was invented.", ""),
         ("", ""),
