@@ -67,7 +67,9 @@ class Settings(BaseSettings):
     """Where commands look for a running server; empty: the configured host and port."""
 
     host: str = "127.0.0.1"
+    """Address to bind; beyond loopback only with an access token."""
     port: int = Field(default=8765, ge=0, le=65_535)
+    """Port to bind; 0 takes a free one."""
     access_token: SecretStr = SecretStr("")
     """Demanded from everyone; required when bound beyond loopback."""
     allowed_hosts: tuple[str, ...] = ()
@@ -75,12 +77,14 @@ class Settings(BaseSettings):
     viewer_queue: int = Field(default=500, ge=10)
     """Live messages a viewer may lag behind."""
     max_body_bytes: int = Field(default=4 * 1024 * 1024, ge=1024)
+    """A larger request body is refused."""
 
     node: str = ""
     """Node.js binary; empty looks on the PATH."""
     chromium: str = ""
     """Browser binary; empty looks at the usual places."""
     chromedriver: str = ""
+    """ChromeDriver binary; empty looks at the usual places."""
     appium_port: int = Field(default=0, ge=0, le=65_535)
     """Port of the supervised Appium; 0 takes a free one."""
     demo_port: int = Field(default=0, ge=0, le=65_535)
@@ -92,6 +96,7 @@ class Settings(BaseSettings):
     resume_interrupted: bool = True
     """A restarted server goes on with interrupted tasks; else it only says what it left."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least level that is logged."""
     secrets: dict[str, SecretStr] = Field(default_factory=dict)
     """Values for `secret:NAME`; `ARTEMIS_SECRETS__NAME=…` keeps them out of files."""
 

@@ -57,12 +57,17 @@ class AppiumConfig(Value):
     session_timeout: float = 90.0
     """Seconds for opening a session."""
     page_load_timeout: float = 15.0
+    """Seconds a page may take to load."""
     script_timeout: float = 10.0
+    """Seconds a script in the page may take."""
     new_command_timeout: float = 600.0
+    """Seconds without a command after which Appium ends a session."""
     chromium: str = ""
     """Browser binary; empty looks at the usual places."""
     chromedriver: str = ""
+    """ChromeDriver binary; empty looks at the usual places."""
     headless: bool = True
+    """Run the browser without a window."""
     allowed_servers: tuple[str, ...] = ("http://127.0.0.1", "http://localhost", "http://[::1]")
     """Prefixes of server URLs that devices may use."""
 
@@ -71,15 +76,21 @@ class PerceptionConfig(Value):
     """Bounds of reading a screen."""
 
     max_source_bytes: int = 16 * 1024 * 1024
+    """A larger UI source is cut."""
     max_elements: int = 5_000
+    """Elements read of one screen; the rest is counted."""
     element_list_tokens: int = 1_500
+    """Bound of the element list in the prompt."""
     max_text: int = 200
     """Characters of one element's text in the list."""
     image_short_side: int = 720
+    """Pixels of the short side of the picture that the model is shown."""
     jpeg_quality: int = 80
+    """Of that picture, 1-95."""
     settle_interval: float = 0.25
     """Seconds between two looks that must be equal."""
     settle_timeout: float = 3.0
+    """Seconds after which a moving screen is taken as it is."""
 
 
 class OcrConfig(Value):
@@ -106,11 +117,15 @@ class RoleModel(Value):
     """Which model serves a role, and its fallback."""
 
     model: str
+    """Its name at the provider."""
     fallback: str = ""
+    """Asked when the model does not answer; empty is none."""
     thinking: Literal["", "low", "medium", "high"] = "low"
+    """Thinking level; empty is the model's own."""
     timeout: float = 90.0
     """Seconds for one attempt."""
     max_output_tokens: int = 8_192
+    """An answer is cut there."""
 
 
 def default_roles() -> dict[Role, RoleModel]:
@@ -133,16 +148,20 @@ class ModelsConfig(Value):
 
     provider: Literal["offline", "gemini"] = "offline"
     gemini_api_key: SecretStr = SecretStr("")
+    """Better given as `GEMINI_API_KEY`, so that it stands in no file."""
     gemini_base_url: str = ""
     """A proxy or a test server; empty is Google's own."""
     gemini_api_version: str = "v1beta"
+    """Of Google's REST address."""
     roles: dict[Role, RoleModel] = Field(default_factory=default_roles)
     max_attempts: int = Field(default=4, ge=1)
     """Tries of one model before its fallback."""
     first_delay: float = 1.0
+    """Seconds before the second try; doubles with each further one."""
     max_delay: float = 30.0
+    """Longest wait, in seconds, that is our own choice."""
     max_retry_delay: float = 120.0
-    """Longest server-given delay that is waited for."""
+    """Longest server-given delay, in seconds, that is waited for."""
     deadline: float = 300.0
     """Seconds for a whole call, waits included."""
 
@@ -153,24 +172,37 @@ class MemoryConfig(Value):
     target_tokens: int = 12_000
     """Soft limit of a turn's first call: above it, a compaction runs."""
     compacted_tokens: int = 9_500
+    """What a compaction brings a prompt down to."""
     hard_tokens: int = 16_000
+    """No first call of a turn is ever larger."""
     same_turn_soft_tokens: int = 20_000
+    """Above it, older tool results of the turn shrink."""
     same_turn_hard_tokens: int = 28_000
+    """Above it, only actions can be called."""
     kept_tokens: int = 2_500
     """Bound of the never-evict block."""
     image_tokens: int = 2_064
     """One screenshot, as counted by the benchmarks."""
     max_hot_turns: int = 2
+    """Turns that a compaction leaves word for word, at most."""
     recall_results: int = 5
+    """Steps that one recall gives."""
     recall_tokens: int = 2_000
+    """Size of one recall."""
     tool_result_tokens: int = 1_200
     """A larger tool result is stored whole and shown as an envelope."""
     pro_memory_enabled: bool = True
+    """Master switch of the memory."""
     preserve_operator_message_tail: bool = True
+    """Keep the last turns as the real messages."""
     operator_history_recall: bool = True
+    """Offer `recall_history` to the operator."""
     stateful_operator_interactions: bool = False
+    """Let the provider keep the conversation; refused until there is an adapter."""
     similarity_hint: bool = True
+    """Name the step that saw the same screen before."""
     world: bool = True
+    """Keep and show the believed state."""
 
 
 class AgentConfig(Value):
@@ -183,10 +215,13 @@ class AgentConfig(Value):
     max_bad_replies: int = 3
     """Unusable model replies in a row before the task fails."""
     max_finish_refusals: int = 3
+    """Refused `finish` calls after which the task fails."""
     max_recoveries: int = 3
+    """Recovery actions of one failed step."""
     max_device_losses: int = 2
     """Sessions reopened in a row before the device counts as away."""
     identical_actions: int = 3
+    """The same action on the same screen is refused at this count."""
     question_timeout: float = 24 * 3600.0
     """Seconds a task waits for a person."""
     keep_alive: float = 60.0
