@@ -42,6 +42,7 @@ class ModelSettings(ModelsConfig):
     """`[models]`: provider `auto` takes Gemini when there is a key, else the offline model."""
 
     provider: Literal["auto", "offline", "gemini"] = "auto"  # type: ignore[assignment]
+    """`auto` takes Gemini when there is a key, else the offline model."""
     roles: dict[Role, RoleModel] = Field(default_factory=dict)
     """Only the roles that differ from the defaults."""
 

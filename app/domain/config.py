@@ -25,6 +25,7 @@ class DeviceConfig(Value):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     platform: Platform = Platform.CHROMIUM
+    """`chromium`, `android`, `ios` or `replay`."""
     server_url: str = "http://127.0.0.1:4723"
     """Appium, Grid or farm. For a replay device, empty."""
     capabilities: JsonObject = Field(default_factory=dict)
@@ -44,9 +45,11 @@ class DeviceConfig(Value):
     reset_url: str = ""
     """POSTed when a task starts (the demo phone's state)."""
     reset_token: SecretStr = SecretStr("")
+    """Sent with the reset as a bearer token; never stored."""
     reset_body: JsonObject = Field(default_factory=dict)
     """Sent as JSON with the reset: the demo phone takes {"seed": 7}."""
     retired: bool = False
+    """Out of use; what it did stays."""
 
 
 class AppiumConfig(Value):
@@ -97,6 +100,7 @@ class OcrConfig(Value):
     """Reading text that stands only in pictures (needs the extra `ocr`)."""
 
     enabled: bool = True
+    """Read text from pictures, where the extra `ocr` is installed."""
     deadline: float = Field(default=4.0, gt=0)
     """Seconds that Perception waits where the tree does not say what is on the screen."""
     canvas_share: float = Field(default=0.15, gt=0, le=1)
@@ -192,13 +196,13 @@ class MemoryConfig(Value):
     tool_result_tokens: int = 1_200
     """A larger tool result is stored whole and shown as an envelope."""
     pro_memory_enabled: bool = True
-    """Master switch of the memory."""
+    """Master switch of the memory; nothing reads it yet."""
     preserve_operator_message_tail: bool = True
-    """Keep the last turns as the real messages."""
+    """Keep the last turns as the real messages; nothing reads it yet, they always are."""
     operator_history_recall: bool = True
     """Offer `recall_history` to the operator."""
     stateful_operator_interactions: bool = False
-    """Let the provider keep the conversation; refused until there is an adapter."""
+    """Let the provider keep the conversation; a task that asks for it is refused."""
     similarity_hint: bool = True
     """Name the step that saw the same screen before."""
     world: bool = True

@@ -88,6 +88,7 @@ class Limits(Value):
     """Bounds of one task; the first one reached ends it."""
 
     steps: int = Field(default=200, ge=1, le=20_000)
+    """Executed decisions of the operator."""
     seconds: float = Field(default=3_600, gt=0, le=7 * 86_400)
     """Wall time, pauses not counted."""
     tokens: int = Field(default=20_000_000, ge=1)
