@@ -94,6 +94,16 @@ function ownText(e, view) {
   return words(e.innerText ?? own);
 }
 
+/* What a style sheet writes before a cell: tables on narrow screens name their columns like this. */
+function styledLabel(e, kind, view) {
+  if (kind !== 'cell') return '';
+  const before = view.getComputedStyle(e, '::before');
+  const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(before.content);
+  if (!quoted || before.display === 'none' || before.visibility !== 'visible') return '';
+  const text = quoted[1].replace(/\\(.)/g, '$1').replace(/[:\s]+$/, '').trim();
+  return /\p{L}/u.test(text) ? text + ': ' : '';
+}
+
 function role(e) {
   const given = attribute(e, 'role').trim().split(/\s+/)[0].toLowerCase();
   if (given && given in ROLE_WORDS) { if (ROLE_WORDS[given]) return ROLE_WORDS[given]; } else if (given) return clip(given, 30);
@@ -297,8 +307,9 @@ while (stack.length) {
     } else {
       const image = kind === 'image' || e.tagName === 'svg' || e.tagName === 'SVG';
       const own = image ? name(e, kind) || words(e.querySelector?.('title')?.textContent) : ownText(e, place.view);
+      const label = own && !image ? styledLabel(e, kind, place.view) : '';
       const named = !image && ['dialog', 'canvas', 'group', 'region', 'progress', 'video', 'audio'].includes(kind) ? name(e, kind) : '';
-      const text = named || own;
+      const text = named || label && words(label + own) || own;
       const always = scrolls || ['canvas', 'dialog', 'progress', 'video'].includes(kind);
       if (always || text && !owner.includes(text)) {
         push(e, kind || (text ? 'text' : 'group'), text, box, place, style, {enabled, scrollable: scrolls,
