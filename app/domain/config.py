@@ -45,7 +45,7 @@ class DeviceConfig(Value):
     reset_url: str = ""
     """POSTed when a task starts (the demo phone's state)."""
     reset_token: SecretStr = SecretStr("")
-    """Sent with the reset as a bearer token; never stored."""
+    """Sent with the reset in the header X-Demo-Token; never stored."""
     reset_body: JsonObject = Field(default_factory=dict)
     """Sent as JSON with the reset: the demo phone takes {"seed": 7}."""
     retired: bool = False
