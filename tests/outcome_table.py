@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "outcomes.md"
 NONE = "–"
+AT_THE_END = "at the end: "
 
 
 class Outcome(NamedTuple):
@@ -22,6 +23,8 @@ class Outcome(NamedTuple):
     events: tuple[str, ...]
     message: tuple[str, ...]
     """Fragments, in order, of what a person can read."""
+    at_the_end: bool
+    """The message is told where it never stops, not when it happens once."""
 
 
 def outcomes() -> dict[str, Outcome]:
@@ -39,7 +42,9 @@ def outcomes() -> dict[str, Outcome]:
         row = cells[0].strip("` ")
         if row in found:
             raise ValueError(f"two rows are called {row}")
-        message = () if cells[9] == NONE else tuple(p.strip() for p in cells[9].split("…"))
+        last = cells[9].rstrip("| ")
+        told = last.removeprefix(AT_THE_END)
+        message = () if told == NONE else tuple(p.strip() for p in told.split("…"))
         found[row] = Outcome(
             row=row,
             part=part,
@@ -49,5 +54,6 @@ def outcomes() -> dict[str, Outcome]:
             for_ever="" if cells[7] == NONE else cells[7],
             events=tuple(re.findall(r"`(\w+)`", cells[8])),
             message=tuple(p for p in message if p),
+            at_the_end=told != last,
         )
     return found

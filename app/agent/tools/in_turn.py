@@ -213,7 +213,7 @@ async def _shell(run: Run, args: JsonObject) -> str:
     try:
         return await run.ports.device.shell(read.command) or "(no output)"
     except DeviceError as error:
-        raise ToolRefused(error.message) from None
+        raise ToolRefused(str(error)) from None
 
 
 def _clean_key(key: str) -> str:

@@ -152,7 +152,6 @@ class House(AbstractAsyncContextManager["House"]):
         task = await self.service.wait(task_id, ENDS)
         assert task.state.ended, f"{task.state} after {ENDS} s: {await self.told(task_id)}"
 
-
         async def let_go() -> bool:
             return self.worker.control(task_id) is None
 
