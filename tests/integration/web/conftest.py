@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -47,13 +48,13 @@ class House:
 
 
 @asynccontextmanager
-async def serving(data_dir: Path, port: int = 0) -> AsyncIterator[House]:
+async def serving(data_dir: Path, port: int = 0, **settings: Any) -> AsyncIterator[House]:
     """The service until the block ends, stopped as a signal would stop it."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     port = listener.getsockname()[1]
-    app = create_app(Settings(data_dir=data_dir, port=port, log_level="error"))
+    app = create_app(Settings(data_dir=data_dir, port=port, log_level="error", **settings))
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
