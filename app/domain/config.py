@@ -129,21 +129,33 @@ class RoleModel(Value):
     timeout: float = 90.0
     """Seconds for one attempt."""
     max_output_tokens: int = 8_192
+    lite: str = ""
+    """A cheaper model for background work in lite mode; empty: there is none."""
+    gemini_api_key: SecretStr = SecretStr("")
+    """A key of its own, so that background work does not use up the operator's quota."""
+    gemini_base_url: str = ""
+    """An endpoint of its own."""
     """An answer is cut there."""
 
 
 def default_roles() -> dict[Role, RoleModel]:
     """The defaults for Gemini; the offline model ignores the names."""
     main = RoleModel(model="gemini-3.8-flash", fallback="gemini-3.5-flash", thinking="low")
-    lite = RoleModel(model="gemini-3.5-flash-lite", fallback="gemini-3.8-flash", thinking="low")
+    background = RoleModel(
+        model="gemini-3.8-flash",
+        fallback="gemini-3.5-flash",
+        thinking="low",
+        timeout=45.0,
+        lite="gemini-3.5-flash-lite",
+    )
     return {
         Role.PLANNER: main,
         Role.OPERATOR: main,
         Role.ANALYZER: main,
         Role.OUTPUTTER: main,
         Role.HISTORIAN: main,
-        Role.SUMMARIZER: lite,
-        Role.CHUNK_WRITER: main,
+        Role.SUMMARIZER: background,
+        Role.CHUNK_WRITER: background,
     }
 
 

@@ -315,6 +315,8 @@ class SummaryChanged(Value):
     attempts: int = 0
     refusals: tuple[Refusal, ...] = ()
     reason: str = ""
+    pictures: tuple[ArtifactRef, ...] = ()
+    """The pictures that were really sent, the action marked on the first."""
 
 
 class ChunkClosed(Value):

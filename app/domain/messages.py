@@ -142,6 +142,10 @@ class ModelRequest(Value):
     response_schema: JsonObject | None = None
     """Answer with JSON of this schema."""
     max_output_tokens: int = 8_192
+    lite: bool = False
+    """Use the role's lite model, where it has one."""
+    only_fallback: bool = False
+    """Use the role's fallback model alone: the first one's answers were refused."""
     thinking: Literal["", "low", "medium", "high"] = ""
     media_resolution: Literal["low", "medium", "high"] = "high"
     deadline: float = 120.0

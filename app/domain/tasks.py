@@ -12,6 +12,7 @@ from app.domain.memory import PromptFigures
 from app.domain.messages import JsonObject, Message, Usage
 from app.domain.plans import Check, Plan
 from app.domain.screens import ArtifactRef, Observation, ScreenDiff
+from app.domain.summaries import HistoryChunk, StepSummary, SummaryStatus
 from app.domain.values import Value
 
 
@@ -256,6 +257,13 @@ class ModelCallRecord(Value):
     """The raw reply body."""
 
 
+class Spent(Value):
+    """Tokens and money used so far."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
 class TaskHistory(Value):
     """What a runner needs to go on: everything recorded so far."""
 
@@ -278,3 +286,11 @@ class TaskHistory(Value):
     """The newest step number that F covers."""
     open_question: Question | None = None
     seconds_spent: float = 0.0
+    summaries: dict[int, StepSummary] = Field(default_factory=dict)
+    """The newest version by step number."""
+    summary_states: dict[int, SummaryStatus] = Field(default_factory=dict)
+    """By step number, of steps that were to be summarised."""
+    chunks: tuple[HistoryChunk, ...] = ()
+    """Closed chunks in order, each in its newest version."""
+    background: dict[str, Spent] = Field(default_factory=dict)
+    """What each background role has used so far; not counted against the task's limits."""

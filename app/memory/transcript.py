@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from app.domain.config import MemoryConfig
 from app.domain.memory import Departure, PromptFigures, ZoneTokens
 from app.domain.messages import Message, Text, user
+from app.domain.summaries import HistoryChunk
 from app.domain.tasks import StepRecord
 from app.errors import BudgetImpossible
 from app.memory.canonical import canonical, shared_tokens
@@ -38,6 +39,10 @@ class Transcript:
     config: MemoryConfig
     counter: Counter
     kept: KeptFacts = field(default_factory=KeptFacts)
+    summaries: dict[int, str] = field(default_factory=dict)
+    """Ready summaries by step number; they come late and change no message."""
+    chunks: list[HistoryChunk] = field(default_factory=list)
+    """Closed chunks in order; replaced in place when a capsule is ready."""
 
     def __post_init__(self) -> None:
         self._turns: list[Turn] = []
