@@ -16,7 +16,7 @@ from app import __version__, api, console, security
 from app.devices.server import DemoStack
 from app.domain.config import DeviceConfig
 from app.errors import ArtemisError, ConfigurationError
-from app.settings import Settings, gemini_key
+from app.settings import TOKEN_FILE, Settings, gemini_key
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
 from app.storage.deletion import sweep
@@ -32,8 +32,6 @@ from app.tasks.worker import Stores, Worker
 
 log = structlog.get_logger(__name__)
 
-TOKEN_FILE = "token"
-"""In the data directory: what programs on this machine show as a bearer token."""
 SECRET_FILE = "session-secret"
 
 

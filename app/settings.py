@@ -36,6 +36,8 @@ from app.errors import ConfigurationError
 
 CONFIG_FILE = "artemis.toml"
 ENV_FILE = ".artemis-env"
+TOKEN_FILE = "token"
+"""In the data directory: what programs on this machine show as a bearer token."""
 
 
 class ModelSettings(ModelsConfig):

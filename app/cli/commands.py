@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli import demo as demo_command
 from app.cli import devices as devices_command
 from app.cli import doctor as doctor_command
-from app.cli import running, serving
+from app.cli import running
 from app.cli import tasks as tasks_command
 from app.cli.logs import set_up_logs
 from app.domain.tasks import Approval
@@ -56,6 +55,8 @@ def serve(
     demo: Annotated[bool, typer.Option(help="Supervise Appium and the demo phone too.")] = False,
 ) -> None:
     """Serve the console and the REST API, and run tasks."""
+    from app.cli import serving
+
     given: dict[str, object] = {"host": host} if host else {}
     if port >= 0:
         given["port"] = port
@@ -68,6 +69,8 @@ def demo(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before spending.")] = False,
 ) -> None:
     """Start everything, run the demo task, print each step, keep serving."""
+    from app.cli import demo as demo_command
+
     _run(lambda settings: demo_command.demo(settings, once=once, yes=yes))
 
 
