@@ -23,8 +23,9 @@ RUN apt-get update \
 WORKDIR /artemis
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --from=node /artemis/node_modules node_modules
-COPY requirements.lock ./
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY requirements.lock requirements-ocr.lock ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.lock \
+    && pip install --no-cache-dir --require-hashes -r requirements-ocr.lock
 
 COPY package.json pyproject.toml LICENSE alembic.ini ./
 COPY app app
