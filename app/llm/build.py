@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.config import ModelsConfig
+from app.domain.config import ModelsConfig, RoleModel
 from app.domain.ports import Clock
-from app.llm.gateway import Gateway, OnWait
+from app.llm.gateway import Gateway, OnWait, own_provider
 from app.llm.gemini import Gemini
 from app.llm.lanes import Lanes
 from app.llm.offline.model import OfflineModel
@@ -31,6 +31,9 @@ class ModelHouse:
         if provider:
             config = config.model_copy(update={"provider": provider})
         self._provide(config.provider)
+        for role, model in config.roles.items():
+            if name := own_provider(config, role):
+                self._provide_own(name, model)
         return Gateway(
             config,
             self._providers,
@@ -51,6 +54,16 @@ class ModelHouse:
             )
         else:
             self._providers[name] = OfflineModel()
+
+    def _provide_own(self, name: str, role: RoleModel) -> None:
+        """A role's own endpoint or key; what it leaves open is the common one."""
+        if name not in self._providers:
+            own = role.gemini_api_key.get_secret_value()
+            self._providers[name] = Gemini(
+                role.gemini_api_key if own else self._config.gemini_api_key,
+                base_url=role.gemini_base_url or self._config.gemini_base_url,
+                api_version=self._config.gemini_api_version,
+            )
 
     async def close(self) -> None:
         """Frees every client; never raises."""

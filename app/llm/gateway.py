@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from app.domain.config import ModelsConfig, RoleModel, default_roles
 from app.domain.events import ModelWaiting
-from app.domain.messages import Attempt, ModelReply, ModelRequest
+from app.domain.messages import Attempt, ModelReply, ModelRequest, Role
 from app.domain.ports import Clock
 from app.errors import ModelError, ModelTimeout, SignatureMissing
 from app.llm.lanes import LaneKey, Lanes
@@ -30,6 +30,7 @@ class _Run:
 
     request: ModelRequest
     role: RoleModel
+    provider: Provider
     ends: float
     attempts: list[Attempt] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -52,6 +53,7 @@ class Gateway:
     ) -> None:
         self._config = config
         self._provider = providers[config.provider]
+        self._providers = providers
         self._prices = prices
         self._clock = clock
         self._on_wait = on_wait
@@ -67,7 +69,8 @@ class Gateway:
         seconds = min(request.deadline, self._config.deadline)
         role = self._config.roles.get(request.role) or default_roles()[request.role]
         started = self._clock.monotonic()
-        run = _Run(request, role, ends=started + seconds)
+        provider = self._providers.get(own_provider(self._config, request.role), self._provider)
+        run = _Run(request, _as_asked(role, request), provider, ends=started + seconds)
         error: ModelError
         try:
             async with asyncio.timeout(seconds):
@@ -84,7 +87,7 @@ class Gateway:
 
     async def _over_models(self, run: _Run) -> ModelReply:
         """Tries the role's model, then its fallback."""
-        *first, last = self._provider.models(run.role)
+        *first, last = run.provider.models(run.role)
         for model in first:
             try:
                 return await self._one_model(run, model)
@@ -101,7 +104,7 @@ class Gateway:
 
     async def _one_model(self, run: _Run, model: str) -> ModelReply:
         """Tries one model until it answers, cannot answer, or its attempts are used up."""
-        lane = LaneKey(self._provider.account, model)
+        lane = LaneKey(run.provider.account, model)
         async with self._lanes.enter(lane, run.request.role):
             waited, tries, calls_as_text = 0.0, 0, False
             while True:
@@ -135,7 +138,7 @@ class Gateway:
         )
         outcome, detail = "cancelled", ""
         try:
-            reply = await self._provider.generate(request, attempt)
+            reply = await run.provider.generate(request, attempt)
             outcome = "ok" if reply.finish == "stop" else reply.finish.value
             detail = reply.finish_detail
             return reply
@@ -185,6 +188,22 @@ class Gateway:
         )
         self.meter.count(run.request.role, whole)
         return whole
+
+
+def own_provider(config: ModelsConfig, role: Role) -> str:
+    """The name of a role's own provider, where it has an endpoint or a key of its own."""
+    model = config.roles.get(role)
+    own = model is not None and (model.gemini_api_key.get_secret_value() or model.gemini_base_url)
+    return f"{config.provider}:{role.value}" if own and config.provider == "gemini" else ""
+
+
+def _as_asked(role: RoleModel, request: ModelRequest) -> RoleModel:
+    """The role's models as a background request wants them."""
+    if request.only_fallback and role.fallback:
+        return role.model_copy(update={"model": role.fallback, "fallback": ""})
+    if request.lite and role.lite:
+        return role.model_copy(update={"model": role.lite})
+    return role
 
 
 def _sum_up(start: str, run: _Run) -> str:

@@ -24,8 +24,9 @@ class LaneKey(NamedTuple):
 class Lane:
     """The calls of one account and model."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, concurrency: int) -> None:
         self._patience = patience
+        self._background = asyncio.Semaphore(concurrency)
         self._in_flight = 0
         self._free = asyncio.Event()
         self._free.set()
@@ -44,25 +45,29 @@ class Lane:
             if not self._in_flight:
                 self._free.set()
 
-    async def background(self) -> None:
-        """Returns when a background call may start. Waiters go one by one."""
-        async with self._turn:
-            try:
-                async with asyncio.timeout(self._patience):
-                    await self._free.wait()
-            except TimeoutError:
-                self.admitted_busy += 1
+    @asynccontextmanager
+    async def background(self) -> AsyncIterator[None]:
+        """Holds a place for a background call once the lane is free. Waiters go one by one."""
+        async with self._background:
+            async with self._turn:
+                try:
+                    async with asyncio.timeout(self._patience):
+                        await self._free.wait()
+                except TimeoutError:
+                    self.admitted_busy += 1
+            yield
 
 
 class Lanes:
     """All lanes of a process."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float = PATIENCE, concurrency: int = 1) -> None:
         self._patience = patience
+        self._concurrency = concurrency
         self._lanes: dict[LaneKey, Lane] = {}
 
     def lane(self, key: LaneKey) -> Lane:
-        return self._lanes.setdefault(key, Lane(self._patience))
+        return self._lanes.setdefault(key, Lane(self._patience, self._concurrency))
 
     @property
     def admitted_busy(self) -> int:
@@ -72,8 +77,8 @@ class Lanes:
     async def enter(self, key: LaneKey, role: Role) -> AsyncIterator[None]:
         lane = self.lane(key)
         if role in BACKGROUND:
-            await lane.background()
-            yield
+            async with lane.background():
+                yield
         else:
             async with lane.foreground():
                 yield
