@@ -129,13 +129,13 @@ class RoleModel(Value):
     timeout: float = 90.0
     """Seconds for one attempt."""
     max_output_tokens: int = 8_192
+    """An answer is cut there."""
     lite: str = ""
     """A cheaper model for background work in lite mode; empty: there is none."""
     gemini_api_key: SecretStr = SecretStr("")
     """A key of its own, so that background work does not use up the operator's quota."""
     gemini_base_url: str = ""
     """An endpoint of its own."""
-    """An answer is cut there."""
 
 
 def default_roles() -> dict[Role, RoleModel]:
@@ -208,9 +208,11 @@ class MemoryConfig(Value):
     tool_result_tokens: int = 1_200
     """A larger tool result is stored whole and shown as an envelope."""
     pro_memory_enabled: bool = True
-    """Master switch of the memory; nothing reads it yet."""
+    """Master switch of the memory: without it, the plain history, written anew every turn."""
     preserve_operator_message_tail: bool = True
-    """Keep the last turns as the real messages; nothing reads it yet, they always are."""
+    """Keep the last turns as the real messages; without, the prompt is written anew every turn."""
+    history_chunks: bool = True
+    """Close ranges of steps as chunks, and let them stand in for their steps."""
     operator_history_recall: bool = True
     """Offer `recall_history` to the operator."""
     stateful_operator_interactions: bool = False
@@ -219,6 +221,36 @@ class MemoryConfig(Value):
     """Name the step that saw the same screen before."""
     world: bool = True
     """Keep and show the believed state."""
+    visual_step_summary: bool = True
+    """Write a neutral paragraph about each step in the background."""
+    visual_step_summary_shadow: bool = False
+    """Write and store summaries, but keep them out of the prompt."""
+    summary_lite: bool = False
+    """Summarise with the lite model; what breaks a rule or leaves something out is redone."""
+    include_pre_image: bool = True
+    """Show the summariser the decision screenshot with the action marked."""
+    include_post_image_when_available: bool = True
+    """Show it the independent screenshot after the action, where there is one."""
+    include_ui_diff: bool = True
+    """Tell it what the mechanical comparison of the two screens found."""
+    max_concurrency: int = Field(default=1, ge=1, le=8)
+    """Background calls at a time, per endpoint, key and model."""
+    background_deadline: float = Field(default=90.0, gt=0)
+    """Seconds for one background call, retries and the wait for a free lane included."""
+    background_attempts: int = Field(default=2, ge=1, le=5)
+    """Answers asked for before a text counts as refused; each is told the former refusals."""
+    background_redos: int = Field(default=2, ge=0, le=10)
+    """Times a refused or incomplete text is tried again when idle."""
+    background_pause: float = Field(default=30.0, gt=0)
+    """Seconds of the first pause after failures in a row; doubles up to 16 times that."""
+    background_failures: int = Field(default=3, ge=1)
+    """Calls in a row without an answer before background work pauses."""
+    background_tokens: int = Field(default=5_000_000, ge=0)
+    """Tokens per task and background role; reaching them stops that work, not the task."""
+    background_cost_usd: float = Field(default=2.0, ge=0)
+    """Money per task and background role, in the same way."""
+    background_flush: float = Field(default=10.0, ge=0)
+    """Seconds for finishing background work at a task's end."""
 
 
 class AgentConfig(Value):
