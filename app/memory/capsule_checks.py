@@ -98,11 +98,12 @@ class StepSource(NamedTuple):
     said: str
     """Action, thinking, summary, instructions: sources of words, never of verified facts."""
     note_keys: tuple[str, ...] = ()
-    with_image: bool = False
+    pictured: tuple[str, ...] = ()
+    """Values that its summary took from a picture: they stand in no text of the step."""
 
     @property
     def text(self) -> str:
-        return "\n".join((*self.evidence.values(), self.said))
+        return "\n".join((*self.evidence.values(), self.said, *self.pictured))
 
 
 class Contradiction(NamedTuple):
@@ -165,11 +166,7 @@ def check_capsule(text: str, sources: ChunkSources) -> CheckedCapsule:
     texts = [s.text for s in sources.steps]
     texts += [*sources.open_checks, *(r for c in sources.contradictions for r in c.readings)]
     refusals += check_neutral(_whole(capsule), texts)
-    sourced = check_values(
-        _whole(capsule), texts, with_images=any(s.with_image for s in sources.steps)
-    )
-    refusals += sourced.refusals
-    image_only += sourced.image_only
+    refusals += check_values(_whole(capsule), texts, with_images=False).refusals
     for fact in capsule.verified_facts:
         checked = _fact(fact, sources)
         refusals += checked[0]
@@ -302,7 +299,8 @@ def _fact(fact: str, sources: ChunkSources) -> tuple[list[Refusal], list[str]]:
     rest = _NAMES.sub(" ", body)
     if not missing and (found or any(_words_in(rest, text) for text in evidence)):
         return [], []
-    if "screen" in kinds and any(s.with_image for s in named):
-        return [], [v.text for v in missing] or [short]
+    pictured = [p for s in named for p in s.pictured]
+    if missing and "screen" in kinds and all(stands_in(v, pictured) for v in missing):
+        return [], [v.text for v in missing]
     detail = f"“{short}” does not stand in the {' or '.join(kinds)} of that step"
     return [Refusal(rule="fact_without_source", detail=detail)], []

@@ -41,7 +41,9 @@ def test_a_long_capsule_is_recorded_not_refused() -> None:
 
 def test_what_only_a_picture_shows_is_marked() -> None:
     pictured = SOURCES._replace(
-        steps=tuple(s._replace(with_image=s.step_number == 5) for s in SOURCES.steps)
+        steps=tuple(
+            s._replace(pictured=("4,711",) if s.step_number == 5 else ()) for s in SOURCES.steps
+        )
     )
     facts = [*CAPSULE["verified_facts"], "the canvas shows 4,711 (on screen, step 5)"]
     checked = check_capsule(capsule_json(verified_facts=facts), pictured)
