@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from fastapi import APIRouter, Request, Response
 
 from app import __version__
 from app.api.dependencies import QueriesDep, ServiceDep
-from app.api.schemas import Health, Ready
+from app.api.schemas import Health, OpenAddress, Ready
 from app.errors import ArtemisError
+from app.security import OPEN_ADDRESS, Access
 
 probes = APIRouter(tags=["health"])
 router = APIRouter(tags=["health"])
@@ -28,6 +31,13 @@ async def readyz(request: Request, response: Response) -> Ready:
         response.status_code = 503
         return Ready(status="not ready", version=__version__, problems=[error.message])
     return Ready(status="ok", version=__version__)
+
+
+@router.post("/open-addresses", status_code=201)
+async def open_address(request: Request) -> OpenAddress:
+    """One more address that signs a browser in; it works once."""
+    access = cast(Access, request.app.state.access)
+    return OpenAddress(path=f"{OPEN_ADDRESS}?token={access.new_one_time_token()}")
 
 
 @router.get("/health")

@@ -152,6 +152,11 @@ class DeviceTestAnswer(BaseModel):
     screenshot_base64: str | None = None
 
 
+class OpenAddress(BaseModel):
+    path: str
+    """On this server; a browser that opens it is signed in. Works once."""
+
+
 class Ready(BaseModel):
     status: str
     version: str

@@ -13,7 +13,7 @@ import typer
 
 from app.cli import devices as devices_command
 from app.cli import doctor as doctor_command
-from app.cli import running
+from app.cli import opening, running
 from app.cli import tasks as tasks_command
 from app.cli.logs import set_up_logs
 from app.domain.tasks import Approval
@@ -97,6 +97,12 @@ def run(
         body["answer_schema"] = _read_schema(schema)
     wanted = {k: v for k, v in limits.items() if v}
     _run(lambda s: running.run(s, body, wanted, as_json=as_json, detach=detach))
+
+
+@app.command("open")
+def open_console() -> None:
+    """Print an address that signs a browser in at the running server; it works once."""
+    _run(opening.print_address)
 
 
 @app.command()
