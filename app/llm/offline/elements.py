@@ -188,14 +188,18 @@ def _near(
 
 
 def beside(elements: Iterable[Shown], name: Shown) -> Shown | None:
-    """What stands to the right of a label, else just below it, else, both drawn, just above.
+    """What stands to the right of a label, else just below it.
 
-    A gauge has its figure over its unit; where there is a tree, it names things in order.
+    What belongs to a drawn label is drawn too, and may stand over it: a gauge's figure over its
+    unit.
     """
     others = [e for e in elements if e is not name and e.content().strip()]
+    drawn = DRAWN in name.flags
+    if drawn:
+        others = [e for e in others if DRAWN in e.flags]
     row = [e for e in _in_row(others, name) if e.place[1] > name.place[1]]
-    drawn = [e for e in others if DRAWN in e.flags & name.flags]
-    return _nearest(row or _beneath(others, name) or _above(drawn, name), name)
+    above = _above(others, name) if drawn else []
+    return _nearest(row or _beneath(others, name) or above, name)
 
 
 def _in_row(elements: Iterable[Shown], name: Shown) -> list[Shown]:
