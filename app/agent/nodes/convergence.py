@@ -29,11 +29,11 @@ async def run(run: Run) -> Signal:
     """Applies what people asked for, then the limits; calls no model."""
     run.turn = None
     run.raise_if_cancelled()
-    _apply_looks(run)
     if run.control.paused:
         await _pause(run)
     # A pause that was taken back before this turn needs nothing more than its receipts.
     run.note(*_applied(run, "pause"), *_applied(run, "resume"))
+    _apply_looks(run)
     _apply_instructions(run)
     _check_limits(run)
     _notice_loop(run)

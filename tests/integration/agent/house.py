@@ -22,10 +22,11 @@ from app.domain.config import (
     DeviceConfig,
     MemoryConfig,
     ModelsConfig,
+    OcrConfig,
     Platform,
     RoleModel,
 )
-from app.domain.events import Event, StoredEvent
+from app.domain.events import StoredEvent
 from app.domain.messages import Role
 from app.domain.screens import ArtifactRef
 from app.domain.tasks import StepRecord, Task, TaskHistory, TaskSpec, TaskState
@@ -39,6 +40,7 @@ from app.storage.repositories import TaskRepository
 from app.tasks.bus import Bus
 from app.tasks.service import TaskService
 from app.tasks.worker import Stores, Worker
+from tests.stand_ins.appium_server import StandIn
 from tests.stand_ins.gemini_server import Behaviour, GeminiServer, calls, says
 
 KEY = "AIza-integration-key-0815"
@@ -105,6 +107,7 @@ class House(AbstractAsyncContextManager["House"]):
             appium=appium,
             agent=agent or AgentConfig(keep_alive=0.05),
             memory=memory or MemoryConfig(),
+            ocr=OcrConfig(enabled=False),
             secrets={k: SecretStr(v) for k, v in (secrets or {}).items()},
             **settings,
         )
@@ -186,6 +189,14 @@ class House(AbstractAsyncContextManager["House"]):
             return len(self.server.requests) >= number
 
         await soon(arrived)
+
+    async def touched(self, phone: StandIn) -> None:
+        """Waits until the phone was asked to do something."""
+
+        async def asked() -> bool:
+            return bool(phone.sent("/actions"))
+
+        await soon(asked)
 
     # --- looking at what is recorded ----------------------------------------------------------
 
@@ -289,11 +300,11 @@ def answer(text: str = "bought", **more: Any) -> Behaviour:
 _count = 0
 
 
-def act(name: str, text: str = "I act.", **args: Any) -> Behaviour:
+def act(name: str, /, *, said: str = "I act.", **args: Any) -> Behaviour:
     """One call, signed with bytes that no other call of the process has."""
     global _count
     _count += 1
-    return calls((name, args), text=text, signature=b"\xfb\xef\xbe\xff" + str(_count).encode())
+    return calls((name, args), text=said, signature=b"\xfb\xef\xbe\xff" + str(_count).encode())
 
 
 def tap(element: int = 1) -> Behaviour:
@@ -318,7 +329,3 @@ def ios(url: str, **more: Any) -> DeviceConfig:
 def copy_template(template: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(template, folder / "artemis.db")
-
-
-def count_of(events: Sequence[Event], wanted: Callable[[Event], bool]) -> int:
-    return sum(map(wanted, events))

@@ -13,12 +13,13 @@ from tests.integration.agent.house import KEY, House, check_record
 from tests.integration.agent.model_scenes import SCENES as MODEL
 from tests.integration.agent.phones import turn_pages
 from tests.integration.agent.scene import Scene, Stage
+from tests.integration.agent.turn_scenes import SCENES as TURN
 from tests.outcome_table import Outcome, outcomes
 from tests.stand_ins.appium_server import StandIn, appium_stand_in
 from tests.stand_ins.gemini_server import Behaviour, GeminiServer
 
 TABLE = outcomes()
-SCENES: dict[str, Scene] = {**MODEL, **DEVICE}
+SCENES: dict[str, Scene] = {**MODEL, **DEVICE, **TURN}
 BROWSER = {"page-hangs", "new-tab"}
 """Rows that only a real browser shows: test_browser_outcomes.py."""
 RESTART = {"restarted"}
