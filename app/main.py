@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from app import __version__, api, console, security
 from app.devices.server import DemoStack
 from app.domain.config import DeviceConfig
-from app.errors import ArtemisError, ConfigurationError
+from app.errors import ConfigurationError
 from app.settings import TOKEN_FILE, Settings, gemini_key
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
@@ -61,12 +61,8 @@ def create_app(settings: Settings, *, demo: bool = False) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        try:
-            async with _running(app, settings, demo=demo):
-                yield
-        except ArtemisError as error:
-            app.state.failure = error
-            raise
+        async with _running(app, settings, demo=demo):
+            yield
 
     app = FastAPI(
         title="Artemis",
@@ -77,7 +73,6 @@ def create_app(settings: Settings, *, demo: bool = False) -> FastAPI:
         openapi_url=api.OPENAPI_URL,
     )
     app.state.server = server
-    app.state.failure = None
     app.state.one_time_token = access.one_time_token
     app.include_router(api.build_router())
     app.include_router(console.build_router())

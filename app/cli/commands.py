@@ -16,7 +16,7 @@ from app.cli import doctor as doctor_command
 from app.cli import opening, running
 from app.cli import tasks as tasks_command
 from app.cli.logs import set_up_logs
-from app.domain.tasks import Approval
+from app.domain.tasks import Approval, TaskState
 from app.errors import InvalidInput
 from app.settings import Settings, load_settings
 
@@ -119,12 +119,12 @@ def doctor(as_json: AsJson = False) -> None:
 
 @tasks_app.command("list")
 def tasks_list(
-    state: Annotated[str, typer.Option(help="Only tasks in this state.")] = "",
+    state: Annotated[TaskState | None, typer.Option(help="Only tasks in this state.")] = None,
     limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List tasks, newest first."""
-    _run(lambda s: tasks_command.listing(s, state, limit, as_json=as_json))
+    _run(lambda s: tasks_command.listing(s, state.value if state else "", limit, as_json=as_json))
 
 
 @tasks_app.command("show")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import NamedTuple
 
 import uvicorn
+from fastapi import FastAPI
 
 from app.errors import ConfigurationError
 from app.main import create_app
@@ -40,16 +41,37 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def hosted(settings: Settings, *, demo: bool) -> AsyncIterator[Hosted]:
     """Serves until the block is left; raises what kept the application from starting."""
-    listener = _listen(settings)
-    port = listener.getsockname()[1]
-    settings = settings.model_copy(update={"port": port})
-    app = create_app(settings, demo=demo)
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(_listen(settings))
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        app = create_app(settings, demo=demo)
+        await stack.enter_async_context(_started(app))
+        serving = await stack.enter_async_context(_served(app, listener))
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{settings.port}"
+        yield Hosted(settings, address, f"{address}/open?token={app.state.one_time_token}", serving)
+
+
+@asynccontextmanager
+async def _started(app: FastAPI) -> AsyncIterator[None]:
+    """Runs the application's life here: uvicorn would end the process where its start fails."""
+    async with AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(START_DEADLINE):
+                await stack.enter_async_context(app.router.lifespan_context(app))
+        except TimeoutError:
+            raise ConfigurationError(f"not ready within {START_DEADLINE:.0f} s") from None
+        yield
+
+
+@asynccontextmanager
+async def _served(app: FastAPI, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
     server = _Server(
         uvicorn.Config(
             app,
             log_level="warning",
             access_log=False,
-            lifespan="on",
+            lifespan="off",
             timeout_graceful_shutdown=STOP_DEADLINE,
             ws_ping_interval=20,
             ws_ping_timeout=20,
@@ -57,18 +79,13 @@ async def hosted(settings: Settings, *, demo: bool) -> AsyncIterator[Hosted]:
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
     try:
-        await _until_started(server, serving)
-        if app.state.failure is not None:
-            raise app.state.failure
-        if serving.done():
-            raise ConfigurationError("the server stopped before it was ready")
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        address = f"http://{host}:{port}"
-        yield Hosted(settings, address, f"{address}/open?token={app.state.one_time_token}", serving)
+        # uvicorn tells nobody when it is ready; it can only be asked.
+        while not server.started and not serving.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        yield serving
     finally:
         server.should_exit = True
         await asyncio.gather(serving, return_exceptions=True)
-        listener.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -84,14 +101,3 @@ def _listen(settings: Settings) -> socket.socket:
             hint="stop what listens there, or set ARTEMIS_PORT",
         ) from None
     return listener
-
-
-async def _until_started(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
-    """Returns when the server is ready or has given up."""
-    try:
-        async with asyncio.timeout(START_DEADLINE):
-            # uvicorn tells nobody when it is ready; it can only be asked.
-            while not server.started and not serving.done():  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        raise ConfigurationError(f"not ready within {START_DEADLINE:.0f} s") from None
