@@ -27,7 +27,7 @@ COPY requirements.lock requirements-ocr.lock ./
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock \
     && pip install --no-cache-dir --require-hashes -r requirements-ocr.lock
 
-COPY package.json pyproject.toml LICENSE alembic.ini ./
+COPY package.json pyproject.toml README.md LICENSE alembic.ini ./
 COPY app app
 COPY alembic alembic
 COPY static static
