@@ -10,6 +10,8 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
+from app.domain.events import ControlRequested
+
 
 class Injected(NamedTuple):
     """Something a person said, not yet applied."""
@@ -40,35 +42,69 @@ class Control:
         self._instructions: deque[Injected] = deque()
         self._replies: dict[str, Reply] = {}
         self._changed = asyncio.Event()
+        self._known: set[str] = set()
 
     # --- for the service ------------------------------------------------------------------
 
     def cancel(self, receipt_id: str) -> None:
+        if self._knows(receipt_id):
+            return
         self.receipts["cancel"].append(receipt_id)
         self.cancelled.set()
         self._changed.set()
 
     def pause(self, receipt_id: str) -> None:
+        if self._knows(receipt_id):
+            return
         self.paused = True
         self.receipts["pause"].append(receipt_id)
         self._changed.set()
 
     def resume(self, receipt_id: str) -> None:
+        if self._knows(receipt_id):
+            return
         self.paused = False
         self.receipts["resume"].append(receipt_id)
         self._changed.set()
 
     def inject(self, receipt_id: str, text: str) -> None:
+        if self._knows(receipt_id):
+            return
         self._instructions.append(Injected(receipt_id, text))
         self._changed.set()
 
     def look(self, receipt_id: str) -> None:
+        if self._knows(receipt_id):
+            return
         self.receipts["look"].append(receipt_id)
         self._changed.set()
 
     def reply(self, question_id: str, reply: Reply) -> None:
         self._replies[question_id] = reply
         self._changed.set()
+
+    def ask_again(self, asked: ControlRequested) -> bool:
+        """Takes what a process that died was asked; false for an answer: its question is gone."""
+        match asked.control:
+            case "pause":
+                self.pause(asked.receipt_id)
+            case "resume":
+                self.resume(asked.receipt_id)
+            case "look":
+                self.look(asked.receipt_id)
+            case "cancel":
+                self.cancel(asked.receipt_id)
+            case "inject":
+                self.inject(asked.receipt_id, asked.text)
+            case "answer" | "approve" | "deny":
+                return False
+        return True
+
+    def _knows(self, receipt_id: str) -> bool:
+        """A request is stored before it is delivered, so a starting task may be told twice."""
+        known = receipt_id in self._known
+        self._known.add(receipt_id)
+        return known
 
     # --- for the runner -------------------------------------------------------------------
 

@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import Connection
 
-from app.domain.events import Event, StepDecided, StepFinished, StoredEvent, TurnStarted
+from app.domain.events import (
+    ControlRequested,
+    Event,
+    StepDecided,
+    StepFinished,
+    StoredEvent,
+    TurnStarted,
+)
 from app.domain.memory import SearchEntry
 from app.domain.messages import Message
 from app.domain.ports import Clock
@@ -17,6 +24,7 @@ from app.domain.tasks import TaskHistory
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
 from app.storage.history import load_history
+from app.storage.pending import load_pending
 from app.storage.rows import MESSAGES
 from app.storage.types import clean_json
 from app.storage.writing import append, artifact_refs
@@ -62,6 +70,10 @@ class TaskRecorder:
 
     async def history(self) -> TaskHistory:
         return await load_history(self._db, self._artifacts, self._task_id)
+
+    async def pending(self) -> tuple[ControlRequested, ...]:
+        """What people asked for and no process answered yet."""
+        return await load_pending(self._db, self._task_id)
 
     async def _by_reference(self, event: Event) -> Event:
         """The event with its element lists and messages in artifacts."""

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable
 from typing import NamedTuple
 
-import httpx2
 import structlog
 
 from app.agent.control import Control
@@ -18,7 +17,7 @@ from app.domain.config import DeviceConfig, ModelsConfig
 from app.domain.events import ModelWaiting, StoredEvent, TaskStateChanged
 from app.domain.ports import Clock, Device, Model
 from app.domain.tasks import Task, TaskState
-from app.errors import ArtemisError, DeviceError, NotFound
+from app.errors import ArtemisError, NotFound
 from app.llm.build import ModelHouse
 from app.perception.ocr import OcrService, missing_extra
 from app.settings import Settings
@@ -30,13 +29,13 @@ from app.storage.recorder import TaskRecorder
 from app.storage.repositories import TaskRepository
 from app.storage.search import Search
 from app.tasks.background import BackgroundWork
+from app.tasks.beginning import deliver_pending, reset_device
 from app.tasks.picture_texts import DiscreetOcr, PictureTexts, hiding
 
 log = structlog.get_logger(__name__)
 
 POLL = 2.0
 """Seconds between looks for tasks that another process may have submitted."""
-RESET_TIMEOUT = 10.0
 STOP_DEADLINE = 40.0
 """Seconds for ending device sessions at shutdown."""
 
@@ -229,6 +228,7 @@ class Worker:
         if config.retired:
             raise NotFound(f"the device {config.name} was retired")
         history = await recorder.history()
+        await deliver_pending(recorder, control, len(history.steps) + 1)
         if not history.steps and config.reset_url:
             await reset_device(config)
         provider = task.spec.models or self._models.provider
@@ -275,18 +275,6 @@ class Worker:
             for step in run.recent:
                 if step.step_number >= begun:
                     texts.take(step)
-
-
-async def reset_device(config: DeviceConfig) -> None:
-    """Puts a resettable device (the demo phone) into its first state; raises DeviceError."""
-    headers = {"X-Demo-Token": config.reset_token.get_secret_value()}
-    try:
-        async with httpx2.AsyncClient(timeout=RESET_TIMEOUT, trust_env=False) as client:
-            answer = await client.post(config.reset_url, json=config.reset_body, headers=headers)
-    except httpx2.HTTPError as error:
-        raise DeviceError(f"{config.name} could not be reset: {type(error).__name__}") from error
-    if answer.status_code >= 400:
-        raise DeviceError(f"{config.name} could not be reset: HTTP {answer.status_code}")
 
 
 async def _ignore_wait(waiting: ModelWaiting) -> None:
