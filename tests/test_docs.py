@@ -195,6 +195,17 @@ def test_every_area_stands_in_the_architecture_page() -> None:
     assert missing <= {"security"}, missing
 
 
+def test_a_missing_endpoint_would_be_noticed() -> None:
+    text = "`GET /tasks/{id}?wait=60`, then `POST /tasks/{id}/pause`, `resume`; see `/healthz`"
+    assert documented_endpoints(text) == {
+        ("GET", "/tasks/{}"),
+        ("POST", "/tasks/{}/pause"),
+        ("POST", "/tasks/{}/resume"),
+        ("GET", "/healthz"),
+    }
+    assert named("| `a`, `b` | `c` |\n| --- | --- |\n`d`") == {"a", "b"}
+
+
 # --- links --------------------------------------------------------------------------------
 
 
@@ -215,7 +226,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
 
 
-def dead_links(path: Path) -> Iterator[str]:
+def dead_links(path: Path, root: Path = ROOT) -> Iterator[str]:
     text = _FENCE.sub("", path.read_text(encoding="utf-8"))
     for plain, picture in _LINK.findall(text):
         target, _, anchor = (plain or picture).partition("#")
@@ -223,9 +234,18 @@ def dead_links(path: Path) -> Iterator[str]:
             continue
         aim = (path.parent / target).resolve() if target else path
         if not aim.exists():
-            yield f"{path.relative_to(ROOT)}: {target}"
+            yield f"{path.relative_to(root)}: {target}"
         elif anchor and aim.suffix == ".md" and anchor not in anchors(aim):
-            yield f"{path.relative_to(ROOT)}: {target}#{anchor}"
+            yield f"{path.relative_to(root)}: {target}#{anchor}"
+
+
+def test_a_dead_link_would_be_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "# One: *two*\n[here](a.md#one-two) [no](a.md#three) ![gone](b.png) [web](https://x.org)\n"
+        "```\n[code](c.md)\n```\n"
+    )
+    assert [link.split(": ")[1] for link in dead_links(path, tmp_path)] == ["a.md#three", "b.png"]
 
 
 def test_no_relative_link_is_dead() -> None:
