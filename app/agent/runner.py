@@ -26,7 +26,13 @@ from app.agent.prompts import load
 from app.agent.run import Ports, Rules, Run
 from app.agent.stepping import close_open, take_in
 from app.agent.tools.declarations import declare
-from app.domain.events import ControlApplied, PrefixStored, QuestionAnswered, TaskStateChanged
+from app.domain.events import (
+    ChunkClosed,
+    ControlApplied,
+    PrefixStored,
+    QuestionAnswered,
+    TaskStateChanged,
+)
 from app.domain.memory import WorldState
 from app.domain.tasks import Ability, StepState, TaskHistory, TaskState
 from app.errors import ArtemisError
@@ -77,8 +83,10 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         config=rules.memory,
         counter=Counter(rules.memory.image_tokens),
         kept=kept,
+        session_id=history.task.task_id,
     )
-    transcript.restore(history.frozen)
+    transcript.restore(history.frozen, history.chunks)
+    transcript.summaries.update((n, s.text) for n, s in history.summaries.items())
     world = WorldModel(WorldState(variables={k: v for k, (v, _) in history.remembered.items()}))
     run = Run(
         task=history.task,
@@ -97,6 +105,8 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         cost_usd=history.task.cost_usd,
     )
     for step in history.steps:
+        # Closes what a step of a former process should have closed, never anything twice.
+        run.note(*(ChunkClosed(chunk=c) for c in transcript.close_chunks(step)))
         take_in(run, step)
         if step.verdict is not None:
             world.observe(step.step_number, step.after, step.action, step.verdict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.agent.run import Attempted, Run, Turn
 from app.domain.actions import Receipt, Verdict, describe
-from app.domain.events import StepDecided, StepFinished
+from app.domain.events import ChunkClosed, StepDecided, StepFinished
 from app.domain.memory import TextKind
 from app.domain.messages import Image, Message, Text
 from app.domain.screens import Observation, ScreenDiff
@@ -105,10 +105,12 @@ async def finish(
         world=world,
         ended_at=run.ports.clock.now(),
     )
-    await run.write(result)
     done = ("state", "receipt", "verdict", "verdict_reason", "diff", "after", "recoveries")
     update = {name: getattr(result, name) for name in (*done, "ended_at")}
-    take_in(run, turn.record.model_copy(update=update))
+    record = turn.record.model_copy(update=update)
+    run.note(result, *(ChunkClosed(chunk=c) for c in run.transcript.close_chunks(record)))
+    await run.write()
+    take_in(run, record)
     turn.record = None
     run.step_number += 1
     if state is StepState.DONE:

@@ -5,8 +5,10 @@ No model is involved, and the same step always gives the same bytes.
 
 from __future__ import annotations
 
+import json
+
 from app.domain.actions import describe
-from app.domain.messages import Image, JsonObject, Message, Part, Response, Text
+from app.domain.messages import Call, Image, JsonObject, Message, Part, Response, Text
 from app.domain.screens import Observation, TreeStatus
 from app.domain.tasks import Recovery, StepRecord, StepState
 from app.memory.tokens import count_text, cut_text
@@ -101,6 +103,25 @@ def turn_text(step: StepRecord, tokens: int) -> tuple[Message, ...]:
     said = cut_text(step.thinking or step.native_thinking, max(50, tokens - 150))
     body = f"{head}\nI said (excerpt): {said}\n{step_line(step)}"
     return (Message(role="user", parts=(Text(text=cut_text(body, tokens)),)),)
+
+
+def turn_plain(step: StepRecord, tokens: int) -> tuple[Message, ...]:
+    """A finished turn as text, for a prompt without a tail of real messages."""
+    head = observation_line(step.step_number, step.offset, step.observation)
+    result = action_result(step)
+    lines = [f"{head}\nI said (excerpt): {step.thinking or step.native_thinking}"]
+    for message in step.messages:
+        for part in _scrubbed(message, result).parts:
+            match part:
+                case Call(name=name, args=args):
+                    lines.append(f"I called {name} {json.dumps(args, ensure_ascii=False)}.")
+                case Response(name=name, response=response):
+                    lines.append(f"Result of {name}: {json.dumps(response, ensure_ascii=False)}")
+                case _:
+                    continue
+    line = step_line(step)
+    body = cut_text("\n".join(lines), tokens - count_text(line))
+    return (Message(role="user", parts=(Text(text=f"{body}\n{line}"),)),)
 
 
 def _scrubbed(message: Message, result: JsonObject) -> Message:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.domain.memory import WorldState
 from app.domain.messages import Image
-from app.domain.plans import Check, MilestoneState, Plan
+from app.domain.plans import Check, Milestone, MilestoneState, Plan
 from app.domain.screens import Observation, TreeStatus
 from app.memory.ledger import offset_text
 from app.memory.tokens import cut_text
@@ -47,7 +47,10 @@ class TailFacts:
     remarks: tuple[str, ...] = ()
     """Loop notices, refusals, what the runtime wants said."""
     image: Image | None = None
-    markers: tuple[str, ...] = field(default=())
+    late: tuple[str, ...] = ()
+    """Summaries that came after their steps had left A without them."""
+    background: str = ""
+    """What waits in the background, in counts."""
 
 
 def tail_text(facts: TailFacts, element_tokens: int) -> tuple[str, str]:
@@ -63,6 +66,8 @@ def tail_text(facts: TailFacts, element_tokens: int) -> tuple[str, str]:
             lines.append(f"- and {len(open_checks) - 10} more")
     if facts.kept_since:
         lines += ["## Since the last compaction", *facts.kept_since]
+    if facts.late:
+        lines += ["## Late summaries", *facts.late]
     if facts.note_keys:
         keys = ", ".join(facts.note_keys[-NOTE_KEYS:])
         lines += ["## Notes", f"keys: {keys}"]
@@ -72,6 +77,8 @@ def tail_text(facts: TailFacts, element_tokens: int) -> tuple[str, str]:
         lines += ["## Believed", f"app {app}; page {page}"]
     if facts.hint:
         lines += ["## Hint", facts.hint]
+    if facts.background:
+        lines.append(f"background: {facts.background}")
     lines += [f"! {r}" for r in facts.remarks]
     lines += screen_lines(facts.observation)
     return "\n".join(lines), _elements(facts, element_tokens)
@@ -84,10 +91,17 @@ def plan_lines(plan: Plan) -> list[str]:
     active = plan.active
     at = active.number - 1 if active is not None else len(plan.milestones) - 1
     first, last = max(0, at - PATH_BEFORE), at + PATH_AFTER + 1
-    lines += [cut_text(m.line(), 80) for m in plan.milestones[first:last]]
+    lines += [_milestone(m) for m in plan.milestones[first:last]]
     if last < len(plan.milestones):
         lines.append(f"… and {len(plan.milestones) - last} later milestones")
     return lines
+
+
+def _milestone(milestone: Milestone) -> str:
+    """One line; a long text never costs the progress behind it."""
+    short = cut_text(milestone.text, 60)
+    progress = cut_text(milestone.progress, 40)
+    return milestone.model_copy(update={"text": short, "progress": progress}).line()
 
 
 def screen_lines(seen: Observation) -> list[str]:

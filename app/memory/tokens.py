@@ -56,6 +56,10 @@ class Counter:
         """An estimate after correction; never below the plain estimate."""
         return round(estimate * max(1.0, self._ratio))
 
+    def resume(self, ratio: float) -> None:
+        """Goes on with a correction learned before a restart."""
+        self._ratio = ratio
+
     def learn(self, estimated: int, real: int) -> None:
         """Takes in what the provider counted for a request of `estimated` tokens."""
         if estimated <= 0 or real <= 0:

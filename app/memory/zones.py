@@ -6,8 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
 from app.domain.memory import Departure, PromptFigures, ZoneTokens
 from app.domain.messages import Message, ToolSpec
+from app.memory.pieces import Piece
 
 
 class Stable(NamedTuple):
@@ -35,26 +38,34 @@ class Frozen:
     """The newest step that stands here as a line; newer ones are in A."""
     step: int = 0
     """The step whose prompt needed the compaction."""
+    kept: tuple[str, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    """What the history in `text` is made of; unknown in an old record."""
+    owed: int = 0
+    """Open points that stand in the kept block, or are counted there."""
+    excerpted: frozenset[int] = frozenset()
+    """Steps that stand in A as an excerpt since then."""
+    ratio: float = 1.0
+    """Real tokens per estimated one, as known then."""
 
     def to_json(self) -> str:
-        return json.dumps(
-            {"text": self.text, "through": self.through, "step": self.step}, ensure_ascii=False
-        )
+        return _FROZEN.dump_json(self).decode()
 
     @staticmethod
     def from_json(text: str) -> Frozen:
-        data = json.loads(text)
-        return Frozen(data["text"], data["through"], data["step"])
+        return _FROZEN.validate_json(text)
+
+
+_FROZEN: TypeAdapter[Frozen] = TypeAdapter(Frozen)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One finished turn, ready for zone A and, later, for a line of zone F."""
+    """One finished turn, ready for zone A."""
 
     number: int
     messages: tuple[Message, ...]
     tokens: int
-    line: str
     excerpt: tuple[Message, ...]
     excerpt_tokens: int
 
@@ -68,11 +79,18 @@ class Compaction(NamedTuple):
     departures: tuple[Departure, ...]
 
 
+class Fallback(NamedTuple):
+    """Something second best, to be counted and shown."""
+
+    kind: str
+    detail: str
+
+
 class Prompt(NamedTuple):
     """One operator prompt and its figures."""
 
     messages: tuple[Message, ...]
     figures: PromptFigures
     compaction: Compaction | None
-    shortened: tuple[Departure, ...]
-    """What the hard limit cost this one prompt, beyond a compaction."""
+    fallbacks: tuple[Fallback, ...] = ()
+    """What was second best about it."""

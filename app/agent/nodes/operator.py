@@ -70,8 +70,8 @@ async def _build(run: Run, turn: Turn) -> None:
     turn.prompt = prompt.messages
     turn.figures = prompt.figures
     turn.traffic.first_tokens = prompt.figures.zones.total
-    for gone in prompt.shortened:
-        run.fallback("prompt_excerpt", f"{gone.what}: {gone.why} ({gone.tokens:,} tokens)")
+    for fallback in prompt.fallbacks:
+        run.fallback(fallback.kind, fallback.detail)
     if prompt.compaction is not None:
         await _keep_compaction(run, prompt)
 

@@ -15,6 +15,7 @@ from app.memory.tokens import Counter, cut_text
 from app.memory.transcript import Transcript
 from app.memory.zones import Stable
 
+THINKING = "I look at the screen and tap what the plan names. " * 8
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -36,7 +37,7 @@ def observation(number: int, title: str = "") -> Observation:
 def step(
     number: int,
     *,
-    thinking: str = "I look at the screen and tap what the plan names.",
+    thinking: str = THINKING,
     tool_result: str = "",
     verdict: Verdict = Verdict.EXECUTED,
     irreversible: bool = False,
