@@ -59,7 +59,8 @@ _COORDINATES = re.compile(
     rf"[\[({{]\s*(?:x\s*[=:]\s*)?{_PAIR}(?:\s*[,;]\s*-?\d+(?:\.\d+)?)*\s*[\])}}]"
     r"|@\s?\d+\s*,\s*\d+"
     r"|\b[xy]\d?\s*[=:]\s*-?\d+"
-    r"|\b(?:bounds|coordinates?|pixels?|position|point|px)\b[^.;\n]{0,20}\d"
+    r"|\b(?:bounds|coordinates?)\b[^.;\n]{0,20}\d"
+    rf"|\b(?:position|point|pixels?)\s*(?:[:=]|at|is|was)?\s*[\[(]?{_PAIR}"
     rf"|\b(?:at|from|to|near|around)\s+{_PAIR}(?![\d.:])(?!\s*(?:items?|rows?|%|[€$£¥]))"
     r"|\b\d+(?:\.\d+)?\s?px\b",
     re.IGNORECASE,
@@ -147,7 +148,7 @@ class CheckedCapsule(NamedTuple):
 def check_capsule(text: str, sources: ChunkSources) -> CheckedCapsule:
     """Reads the JSON of a capsule and checks it; nothing is mended."""
     try:
-        capsule = Capsule.model_validate_json(plain(text))
+        capsule = Capsule.model_validate_json(text)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         rule = "json" if fault["type"] == "json_invalid" else "schema"
@@ -176,10 +177,10 @@ def check_capsule(text: str, sources: ChunkSources) -> CheckedCapsule:
 
 
 def _whole(capsule: Capsule) -> str:
-    """Every text of a capsule, a line each."""
+    """Every text of a capsule as it is checked, a line each."""
     lists = [item for name in LISTS for item in getattr(capsule, name)]
     prose = [getattr(capsule, name) for name in (*PROSE, *STATES)]
-    return "\n".join((*prose, *lists, *(i.text for i in capsule.intervals)))
+    return plain("\n".join((*prose, *lists, *(i.text for i in capsule.intervals))))
 
 
 def _missing(capsule: Capsule) -> Iterator[Refusal]:

@@ -102,9 +102,13 @@ def _as_seen(message: Message, step: StepRecord) -> Iterable[str]:
                 yield f"tool call {name}: {_one_line(str(args))}"
             case Response(name=name) if _ends_turn(name, step):
                 yield f"{ACTION_RESULT}: {_one_line(str(action_result(step)))}"
-            case Response(name=name, response=response):
-                answer = response.get("result", response.get("error", response))
-                yield f"tool result {name}: {_one_line(cut_text(str(answer), RESULT_TOKENS))}"
+            case Response(name=name):
+                yield f"tool result {name}: {_one_line(cut_text(_answer(part), RESULT_TOKENS))}"
+
+
+def _answer(part: Response) -> str:
+    """What a tool said, as text."""
+    return str(part.response.get("result", part.response.get("error", part.response)))
 
 
 def _ends_turn(name: str, step: StepRecord) -> bool:
@@ -138,7 +142,7 @@ async def _source(
     for screen in screens:
         seen += await element_texts(screen, artifacts)
     results = [
-        str(part.response)
+        f"{part.name}: {_answer(part)}"
         for message in step.messages
         for part in message.parts
         if isinstance(part, Response) and not _ends_turn(part.name, step)

@@ -16,12 +16,13 @@ from app.domain.messages import (
     Text,
     Usage,
 )
-from app.errors import ModelRejected
 from app.llm.offline.analyzer import answer_analyzer
 from app.llm.offline.answers import answer_historian, answer_outputter
+from app.llm.offline.chunk_writer import answer_chunk_writer
 from app.llm.offline.operator import answer_operator
 from app.llm.offline.planner import answer_planner
-from app.llm.provider import Try, TryFailed
+from app.llm.offline.summarizer import answer_summarizer
+from app.llm.provider import Try
 
 PROVIDER = "offline"
 MODEL = "offline-1"
@@ -34,6 +35,7 @@ JSON_ROLES = {
     Role.ANALYZER: answer_analyzer,
     Role.OUTPUTTER: answer_outputter,
     Role.HISTORIAN: answer_historian,
+    Role.CHUNK_WRITER: answer_chunk_writer,
 }
 
 
@@ -73,12 +75,12 @@ class OfflineModel:
 
 
 def answer(request: ModelRequest) -> Message:
-    """The reply of one role. Raises TryFailed for a role that it does not serve."""
+    """The reply of one role."""
     if request.role is Role.OPERATOR:
         return answer_operator(request)
-    if serve := JSON_ROLES.get(request.role):
-        return _json_message(serve(request))
-    raise TryFailed(ModelRejected(f"The offline model does not serve the role {request.role}."))
+    if request.role is Role.SUMMARIZER:
+        return Message(role="model", parts=(Text(text=answer_summarizer(request)),))
+    return _json_message(JSON_ROLES[request.role](request))
 
 
 def _json_message(answer: JsonObject) -> Message:
