@@ -1,70 +1,61 @@
-"""Orders the texts that matched: exact ones first, then by relevance and kind, then newest."""
+"""Orders steps by what their texts say to a query: exact phrases first, then by relevance.
+
+A step is weighed as a whole (BM25 over all its texts that were fetched, each by its length and
+kind): the words of a question are seldom all in one text. Words side by side, quoted parts, steps
+named by number and neighbours that match as well add to it; of equals the newer is first.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.memory import TextKind
-from app.storage.excerpts import Needle
 from app.storage.rows import AnyRow
-from app.storage.search_text import UNSPACED, Tokens, fold
+from app.storage.search_text import fold
+from app.storage.sought import Sought
 
 WEIGHTS = {
-    TextKind.REMEMBERED: 1.6,
-    TextKind.INSTRUCTION: 1.6,
-    TextKind.NOTE: 1.5,
-    TextKind.ANSWER: 1.4,
-    TextKind.ACTION: 1.3,
-    TextKind.RECOVERY: 1.2,
-    TextKind.SUMMARY: 1.2,
-    TextKind.VERDICT: 1.1,
+    TextKind.REMEMBERED: 1.3,
+    TextKind.INSTRUCTION: 1.3,
+    TextKind.NOTE: 1.25,
+    TextKind.ANSWER: 1.2,
+    TextKind.ACTION: 1.15,
+    TextKind.RECOVERY: 1.1,
+    TextKind.SUMMARY: 1.1,
+    TextKind.VERDICT: 1.05,
     TextKind.SCREEN: 1.0,
     TextKind.OCR: 1.0,
-    TextKind.CHUNK: 0.9,
-    TextKind.TOOL: 0.9,
-    TextKind.THINKING: 0.8,
-    TextKind.APP: 0.8,
-    TextKind.PLAN: 0.6,
+    TextKind.CHUNK: 0.95,
+    TextKind.TOOL: 0.95,
+    TextKind.THINKING: 0.9,
+    TextKind.APP: 0.9,
+    TextKind.PLAN: 0.75,
 }
 """How much a match says: what was kept on purpose most, what was only planned least."""
+SATURATION = 1.2
+LENGTH = 0.4
+"""Share of a text's length that counts against it."""
+COVERAGE = 0.6
+"""Share of a step's relevance that it only has in so far as it holds all of the query."""
+SIDE_BY_SIDE = 0.5
+QUOTED = 1.0
+NAMED = 0.5
+"""Of the best relevance, for a step that the query names."""
+NEIGHBOUR = 0.2
+"""Of its relevance that a step lends to those beside it."""
+CLOSELY = 60
+"""Steps whose texts are compared with the query's exact words."""
 _DIGITS = 6  # below which two relevances are the same
-_IN_WORD = f"[^\\W{UNSPACED}]"
-
-
-@dataclass(frozen=True)
-class Sought:
-    """A query, ready to be compared with texts."""
-
-    phrase: re.Pattern[str]
-    codes: tuple[re.Pattern[str], ...]
-    needles: tuple[Needle, ...]
-    """What an excerpt should show."""
-
-    @classmethod
-    def of(cls, query: str, tokens: Tokens) -> Sought:
-        whole = fold(query)
-        return cls(
-            phrase=_standing_alone(whole),
-            codes=tuple(map(_standing_alone, tokens.codes)),
-            needles=(
-                Needle(whole, 20),
-                *(Needle(code, 5) for code in tokens.codes),
-                *(Needle(word, 2) for word in dict.fromkeys(tokens.words)),
-                *(Needle(form, 1) for form in tokens.forms),
-            ),
-        )
 
 
 class Ranked(NamedTuple):
-    """One text that matched; compares from worst to best."""
+    """One step that matched, by its best text; compares from worst to best."""
 
     phrase: bool
     """Holds the whole query as it stands."""
-    codes: float
-    """The share of the query's exact codes that it holds."""
     relevance: float
     step_number: int
     kind: TextKind
@@ -72,37 +63,144 @@ class Ranked(NamedTuple):
 
     @property
     def score(self) -> float:
-        """One figure for people: from 2 on the exact phrase, from 1 on all exact codes."""
-        return round(2 * self.phrase + self.codes + self.relevance / (1 + self.relevance), 4)
+        """One figure for people: from 1 on the exact phrase."""
+        return round(self.phrase + self.relevance / (1 + self.relevance), 4)
 
 
-def rank(row: AnyRow, sought: Sought) -> Ranked:
-    text, kind = fold(row.text), TextKind(row.kind)
-    held = sum(code.search(text) is not None for code in sought.codes)
-    return Ranked(
-        phrase=sought.phrase.search(text) is not None,
-        codes=held / len(sought.codes) if sought.codes else 0.0,
-        relevance=round(max(0.0, row.relevance) * WEIGHTS[kind], _DIGITS),
-        step_number=row.step_number,
-        kind=kind,
-        text=row.text,
+class Match(NamedTuple):
+    """One text and the terms it holds, with how much of each."""
+
+    row: AnyRow
+    shares: dict[str, float]
+
+
+def rank(
+    rows: Sequence[AnyRow], sought: Sought, rarity: Mapping[str, float], most: int
+) -> list[Ranked]:
+    """The best steps, best first, each once."""
+    value = {t.token: t.worth * rarity[t.token] for t in sought.terms if t.token in rarity}
+    steps: dict[int, list[Match]] = defaultdict(list)
+    usual = _usual_length(rows)
+    for row in rows:
+        shares = _shares(row, value, usual)
+        if shares or row.step_number in sought.steps:
+            steps[row.step_number].append(Match(row, shares))
+    relevance = {number: _relevance(matches, value) for number, matches in steps.items()}
+    _add_exact(relevance, steps, sought, value)
+    _add_named(relevance, sought)
+    lent = {
+        number: own
+        + NEIGHBOUR * max(relevance.get(number - 1, 0.0), relevance.get(number + 1, 0.0))
+        for number, own in relevance.items()
+    }
+    return _ranked(steps, lent, sought, value)[:most]
+
+
+def _usual_length(rows: Sequence[AnyRow]) -> float:
+    words = sum(str(row.search_text).count(" ") + 1 for row in rows)
+    return words / max(1, len(rows))
+
+
+def _shares(row: AnyRow, value: Mapping[str, float], usual: float) -> dict[str, float]:
+    """How often a text holds each term, against its length and by its kind."""
+    # Spaces on both sides: a token is found whole, without cutting the text up.
+    padded = f" {row.search_text} "
+    factor = 0.0
+    shares: dict[str, float] = {}
+    for token in value:
+        if count := padded.count(f" {token} "):
+            if not factor:
+                length = row.search_text.count(" ") + 1
+                factor = WEIGHTS[row.kind] / (1 - LENGTH + LENGTH * length / usual)
+            shares[token] = count * factor
+    return shares
+
+
+def _relevance(matches: Sequence[Match], value: Mapping[str, float]) -> float:
+    """BM25 over the texts of one step, damped by what of the query they lack."""
+    total: dict[str, float] = defaultdict(float)
+    for match in matches:
+        for token, share in match.shares.items():
+            total[token] += share
+    score = sum(
+        value[token] * share * (SATURATION + 1) / (share + SATURATION)
+        for token, share in total.items()
     )
+    held = math.fsum(value[token] for token in total) / (math.fsum(value.values()) or 1.0)
+    return score * (1 - COVERAGE + COVERAGE * held)
 
 
-def best_per_step(found: Iterable[Ranked]) -> list[Ranked]:
-    """Best first, several hits in one step being one."""
-    best: dict[int, Ranked] = {}
-    for hit in sorted(found, reverse=True):
-        best.setdefault(hit.step_number, hit)
-    return list(best.values())
+def _add_exact(
+    relevance: dict[int, float],
+    steps: Mapping[int, Sequence[Match]],
+    sought: Sought,
+    value: Mapping[str, float],
+) -> None:
+    """Words side by side as in the query, and quoted parts as they stand."""
+    pairs = {
+        f" {a} {b} ": min(value[a], value[b])
+        for a, b in zip(sought.words, sought.words[1:], strict=False)
+        if a in value and b in value
+    }
+    if not pairs and not sought.quotes:
+        return
+    closely = sorted(relevance, key=lambda number: -relevance[number])[:CLOSELY]
+    usual = max(value.values(), default=0.0)
+    for number in closely:
+        texts = [f" {match.row.search_text} " for match in steps[number] if match.shares]
+        beside = sum(v for pair, v in pairs.items() if any(pair in text for text in texts))
+        relevance[number] += SIDE_BY_SIDE * beside
+        for quote in sought.quotes:
+            if any(quote in fold(match.row.text) for match in steps[number]):
+                relevance[number] += QUOTED * usual
 
 
-def _standing_alone(text: str) -> re.Pattern[str]:
-    """The text where it is not part of a longer word; scripts without spaces have no such words."""
-    before = f"(?<!{_IN_WORD})" if _in_word(text[:1]) else ""
-    after = f"(?!{_IN_WORD})" if _in_word(text[-1:]) else ""
-    return re.compile(before + re.escape(text) + after)
+def _add_named(relevance: dict[int, float], sought: Sought) -> None:
+    best = max(relevance.values(), default=0.0) or 1.0
+    for number in sought.steps:
+        if number in relevance:
+            relevance[number] += NAMED * best
 
 
-def _in_word(character: str) -> bool:
-    return re.fullmatch(_IN_WORD, character) is not None
+def _ranked(
+    steps: Mapping[int, Sequence[Match]],
+    relevance: Mapping[int, float],
+    sought: Sought,
+    value: Mapping[str, float],
+) -> list[Ranked]:
+    order = sorted(relevance, key=lambda number: (-round(relevance[number], _DIGITS), -number))
+    together = f" {' '.join(sought.words)} "
+    ranked = []
+    for place, number in enumerate(order):
+        # A phrase that a common word hides far down is still the best answer.
+        if place < CLOSELY or any(together in f" {m.row.search_text} " for m in steps[number]):
+            match, phrase = _shown(steps[number], sought, value)
+            ranked.append(
+                Ranked(
+                    phrase=phrase,
+                    relevance=round(relevance[number], _DIGITS),
+                    step_number=number,
+                    kind=TextKind(match.row.kind),
+                    text=match.row.text,
+                )
+            )
+    return sorted(ranked, reverse=True)
+
+
+def _shown(
+    matches: Sequence[Match], sought: Sought, value: Mapping[str, float]
+) -> tuple[Match, bool]:
+    """The step's text that says most: one that holds the whole query before any other."""
+    best = sorted(matches, key=lambda match: -_own(match, value))
+    for match in best:
+        if sought.phrase.within(fold(match.row.text)):
+            return match, True
+    return best[0], False
+
+
+def _own(match: Match, value: Mapping[str, float]) -> float:
+    """What a text says by itself."""
+    return sum(
+        value[token] * share * (SATURATION + 1) / (share + SATURATION)
+        for token, share in match.shares.items()
+    )

@@ -10,8 +10,9 @@ from app.domain.memory import RecallHit, RecallQuery, RecallResult, TextKind
 from app.domain.screens import ArtifactRef, Observation
 from app.storage import tables
 from app.storage.excerpts import excerpt, tokens_of
-from app.storage.ranking import Ranked, Sought
+from app.storage.ranking import Ranked
 from app.storage.rows import RECOVERIES, AnyRow, parsed
+from app.storage.sought import Sought
 
 HIT_TOKENS = 12  # what a hit costs beside its texts
 EXCERPT_TOKENS = 120
