@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     appium_port: int = Field(default=0, ge=0, le=65_535)
     """Port of the supervised Appium; 0 takes a free one."""
     demo_port: int = Field(default=0, ge=0, le=65_535)
-    """Port of the demo phone; 0 takes a free one."""
+    """Port of the demo phone; 0 takes a free one and keeps it for the next start."""
 
     demo_seed: int = Field(default=1, ge=0, lt=2**31)
     """What the demo phone's content is generated from."""
