@@ -125,10 +125,11 @@ class House(AbstractAsyncContextManager["House"]):
         self.db = Database(self.settings.database)
         self.artifacts = FileArtifacts(self.folder / "artifacts")
         self.commits = Commits(self.db)
-        tasks = TaskRepository(self.db, self.bus.publish, self.clock)
+        self.commits_at: list[tuple[str, int]] = []
+        tasks = TaskRepository(self.db, self._publish, self.clock)
         stores = Stores(self.db, self.artifacts, tasks, DeviceRepository(self.db, self.clock))
         self.worker = Worker(
-            stores, self.settings, self.models, clock=self.clock, publish=self.bus.publish
+            stores, self.settings, self.models, clock=self.clock, publish=self._publish
         )
         self.service = TaskService(stores, self.worker, self.bus, self.settings, self.clock)
         self.queries = Queries(self.db, self.artifacts)
@@ -144,6 +145,10 @@ class House(AbstractAsyncContextManager["House"]):
         await self.worker.stop()
         self.bus.close()
         await self.db.close()
+
+    def _publish(self, stored: StoredEvent) -> None:
+        self.commits_at.append((stored.event.type, self.commits.count))
+        self.bus.publish(stored)
 
     # --- running ------------------------------------------------------------------------------
 
@@ -190,11 +195,11 @@ class House(AbstractAsyncContextManager["House"]):
 
         await soon(arrived)
 
-    async def touched(self, phone: StandIn) -> None:
+    async def touched(self, phone: StandIn, times: int = 1) -> None:
         """Waits until the phone was asked to do something."""
 
         async def asked() -> bool:
-            return bool(phone.sent("/actions"))
+            return len(phone.sent("/actions")) >= times
 
         await soon(asked)
 
