@@ -103,6 +103,12 @@ class PictureUnread(ArtemisError):
     code = "picture_unread"
 
 
+class ReaderAway(PictureUnread):
+    """The picture is not read now, but may be another time."""
+
+    code = "reader_away"
+
+
 # --- the model -----------------------------------------------------------------------------
 
 

@@ -294,6 +294,8 @@ class TextRead(Value):
     seconds: float = 0.0
     """What the reading took; the same picture in another step is not read again."""
     problem: str = ""
+    again: bool = False
+    """It may be read another time: there was no reader, or no room."""
 
 
 class LoopNoticed(Value):

@@ -14,7 +14,7 @@ import structlog
 from app.domain.config import OcrConfig
 from app.domain.ports import Clock
 from app.domain.screens import PictureText, Screenshot
-from app.errors import PictureUnread
+from app.errors import PictureUnread, ReaderAway
 from app.perception.ocr_link import COMMAND, Died, ReadingProcess
 
 log = structlog.get_logger(__name__)
@@ -109,7 +109,7 @@ class OcrService:
             self._known.move_to_end(key)
             return known
         if self.problem:
-            raise PictureUnread(f"The picture is not read: {self.problem}.")
+            raise ReaderAway(f"The picture is not read: {self.problem}.")
         job = self._jobs.get(key)
         if job is None:
             job = self._queue(key, screenshot.data, urgent)
@@ -126,13 +126,13 @@ class OcrService:
             await asyncio.gather(self._loop, return_exceptions=True)
         await self._process.end()
         for job in tuple(self._jobs.values()):
-            self._settle(job, PictureUnread("The picture is not read: the reader has ended."))
+            self._settle(job, ReaderAway("The picture is not read: the reader has ended."))
 
     # --- the queue ------------------------------------------------------------------------
 
     def _queue(self, key: str, data: bytes, urgent: bool) -> Job:
         if not urgent and len(self._waiting) >= self._config.max_waiting:
-            raise PictureUnread(f"The picture is not read: {len(self._waiting)} wait already.")
+            raise ReaderAway(f"The picture is not read: {len(self._waiting)} wait already.")
         job = Job(key, data, asyncio.get_running_loop().create_future())
         # Everybody may have given up by the time it fails.
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -187,7 +187,7 @@ class OcrService:
         reason = ""
         for _ in range(TRIES):
             if self.problem:
-                raise PictureUnread(f"The picture is not read: {self.problem}.")
+                raise ReaderAway(f"The picture is not read: {self.problem}.")
             try:
                 text = await self._process.read(data, self._config.read_timeout)
             except Died as death:

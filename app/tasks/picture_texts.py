@@ -12,7 +12,7 @@ from app.domain.memory import SearchEntry, TextKind
 from app.domain.ports import Artifacts, Background, Ocr, Recorder
 from app.domain.screens import ArtifactRef, PictureText, Screenshot
 from app.domain.tasks import StepRecord
-from app.errors import NotFound, PictureUnread
+from app.errors import NotFound, PictureUnread, ReaderAway
 from app.perception.drawn import plain_text
 
 INDEX_CHARACTERS = 20_000
@@ -36,6 +36,8 @@ class PictureTexts:
     def take(self, step: StepRecord) -> None:
         """Queues a step's picture and returns at once; the same step again is passed over."""
         seen = step.observation
+        if seen.screenshot is None and step.after is not None:
+            seen = step.after
         if step.step_number in self._taken or seen.screenshot is None or seen.black:
             return
         self._taken.add(step.step_number)
@@ -69,8 +71,14 @@ class PictureTexts:
             shot = Screenshot(data=data, media_type=picture.media_type, width=0, height=0)
             text = await self._ocr.read(shot)
         except (PictureUnread, NotFound) as error:
-            told = TextRead(step_number=step_number, screenshot=picture, problem=error.message)
-            await self._recorder.record(told)
+            await self._recorder.record(
+                TextRead(
+                    step_number=step_number,
+                    screenshot=picture,
+                    problem=error.message,
+                    again=isinstance(error, ReaderAway),
+                )
+            )
             return
         await self._keep(step_number, picture, text)
 

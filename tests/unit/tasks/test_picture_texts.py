@@ -151,6 +151,16 @@ async def test_a_picture_that_cannot_be_read_is_left_out_visibly(desk: Desk) -> 
     assert not [e for e in desk.read() if e.text_ref] and desk.book.entries == []
 
 
+async def test_what_the_end_of_the_reader_left_may_be_read_again(desk: Desk) -> None:
+    desk.texts.take(await desk.step(1, "refuse"))
+    await desk.background.flush(20)
+    desk.texts.take(await desk.step(2, "slow value"))
+    await asyncio.sleep(0.05)
+    await desk.ocr.close()
+    await desk.background.flush(20)
+    assert [(e.step_number, e.again) for e in desk.read()] == [(1, False), (2, True)]
+
+
 async def test_what_was_left_is_read_in_order_until_there_is_no_reader(desk: Desk) -> None:
     pictures = [(n, await desk.shelf.put(f"page {n}".encode(), "image/png")) for n in (3, 4, 5)]
     desk.texts.take_up(pictures)
