@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from app.domain.messages import Call, Response
 from tests.unit.memory.steps import step, tail, transcript
 
-TEXT = st.text(max_size=3_000) | st.sampled_from(["很" * 4_000, "x" * 30_000, "\n" * 500, '"' * 900])
+TEXT = st.text(max_size=3_000) | st.sampled_from(
+    ["很" * 4_000, "x" * 30_000, "\n" * 500, '"' * 900]
+)
 
 
 @settings(max_examples=40, deadline=None)
