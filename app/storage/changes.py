@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Table
 
@@ -52,6 +52,15 @@ class TaskColumns:
 TASK_COLUMNS = tuple(tables.task.c[f.name] for f in fields(TaskColumns))
 
 
+class Move(NamedTuple):
+    """An update that only holds where the row is as it must be: of a summary, or of a chunk."""
+
+    table: Table
+    keys: Columns
+    """What must be so, by the names of the statement's parameters."""
+    values: Columns
+
+
 @dataclass
 class Changes:
     """Rows to write for a batch of events, grouped by table."""
@@ -63,6 +72,7 @@ class Changes:
     upserts: dict[Table, list[Columns]] = field(default_factory=lambda: defaultdict(list))
     finished_steps: list[Columns] = field(default_factory=list)
     answers: list[Columns] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
 
     @classmethod
     def to(cls, task_id: str, row: Mapping[str, Any]) -> Changes:

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from app.domain.events import (
     ChecksChanged,
+    ChunkChanged,
+    ChunkClosed,
     Compacted,
     ControlRequested,
     Event,
@@ -19,6 +21,7 @@ from app.domain.events import (
     Remembered,
     StepDecided,
     StepFinished,
+    SummaryChanged,
     TaskStateChanged,
     TurnStarted,
 )
@@ -27,6 +30,7 @@ from app.domain.tasks import TRANSITIONS, ModelCallRecord, StepState, TaskState
 from app.domain.values import Value
 from app.errors import Conflict
 from app.storage import tables
+from app.storage.background import apply_chunk, apply_summary
 from app.storage.changes import Changes, Columns, TaskColumns
 from app.storage.types import to_document
 
@@ -76,6 +80,10 @@ def apply(changes: Changes, event: Event, seq: int, at: datetime) -> None:
             _ask_or_answer(changes, event, seq, at)
         case NoteWritten() | Remembered() | InstructionInjected():
             _keep_text(changes, event, seq)
+        case SummaryChanged():
+            apply_summary(changes, event, at)
+        case ChunkClosed() | ChunkChanged():
+            apply_chunk(changes, event, at)
 
 
 def step_number_of(event: Event) -> int | None:
@@ -87,6 +95,8 @@ def step_number_of(event: Event) -> int | None:
             return part.step_number
         case QuestionAsked(question=part):
             return part.step_number
+        case ChunkClosed(chunk=chunk) | ChunkChanged(chunk=chunk):
+            return chunk.end_step
     return getattr(event, "step_number", None)
 
 

@@ -7,10 +7,12 @@ from datetime import datetime
 from sqlalchemy import Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.domain.messages import Role
 from app.domain.plans import Plan
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef, Observation, UiTree
-from app.domain.tasks import StepRecord, TaskHistory, TaskState
+from app.domain.summaries import HistoryChunk, StepSummary, SummaryStatus
+from app.domain.tasks import Spent, StepRecord, TaskHistory, TaskState
 from app.errors import NotFound
 from app.storage import tables
 from app.storage.db import Database
@@ -26,6 +28,7 @@ from app.storage.rows import (
     to_task,
 )
 
+BACKGROUND_ROLES = (Role.SUMMARIZER.value, Role.CHUNK_WRITER.value)
 WHOLE_TURNS = 3  # the newest steps are always given whole, also those the frozen history covers
 
 
@@ -51,6 +54,12 @@ async def load_history(
             )
         }
         plan, revisions = await _plan(connection, task_id)
+        states = await _rows_of(connection, tables.step_summary, task_id, "step_number")
+        texts = await _rows_of(
+            connection, tables.summary_version, task_id, "step_number", "version"
+        )
+        chunks = await _rows_of(connection, tables.chunk, task_id, "start_step")
+        spent = await _background_spent(connection, task_id)
     through = 0 if whole else min(row.frozen_through, len(step_rows) - WHOLE_TURNS)
     steps = [await load_step(r, artifacts, whole=r.step_number > through) for r in step_rows]
     unanswered = sorted((q for q in questions if q.answered_at is None), key=lambda q: q.place)
@@ -71,7 +80,22 @@ async def load_history(
         frozen_through=row.frozen_through,
         open_question=to_question(unanswered[-1]) if unanswered else None,
         seconds_spent=seconds_spent(row, row.updated_at),
+        summaries={r.step_number: StepSummary.model_validate_json(r.summary) for r in texts},
+        summary_states={r.step_number: SummaryStatus(r.status) for r in states},
+        chunks=tuple(HistoryChunk.model_validate_json(r.chunk) for r in chunks),
+        background=spent,
     )
+
+
+async def load_steps(
+    db: Database, artifacts: Artifacts, task_id: str, first: int, last: int
+) -> tuple[StepRecord, ...]:
+    """The steps of a range, whole."""
+    row = tables.step.c
+    query = select(tables.step).where(row.task_id == task_id, row.step_number.between(first, last))
+    async with db.read() as connection:
+        rows = (await connection.execute(query.order_by(row.step_number))).all()
+    return tuple([await load_step(r, artifacts) for r in rows])
 
 
 async def load_step(row: AnyRow, artifacts: Artifacts, *, whole: bool = True) -> StepRecord:
@@ -128,6 +152,19 @@ async def _plan(connection: AsyncConnection, task_id: str) -> tuple[Plan | None,
     query = select(row.plan, count).where(row.task_id == task_id).order_by(row.revision.desc())
     newest = (await connection.execute(query.limit(1))).one_or_none()
     return (None, 0) if newest is None else (parsed(Plan, newest[0]), newest[1])
+
+
+async def _background_spent(connection: AsyncConnection, task_id: str) -> dict[str, Spent]:
+    """What the background roles have used, role by role."""
+    call = tables.model_call.c
+    tokens = func.sum(call.prompt_tokens + call.thinking_tokens + call.output_tokens)
+    query = (
+        select(call.role, tokens, func.coalesce(func.sum(call.cost_usd), 0.0))
+        .where(call.task_id == task_id, call.role.in_(BACKGROUND_ROLES))
+        .group_by(call.role)
+    )
+    rows = (await connection.execute(query)).all()
+    return {role: Spent(tokens=int(used), cost_usd=float(cost)) for role, used, cost in rows}
 
 
 async def _content(artifacts: Artifacts, ref: ArtifactRef) -> bytes | None:

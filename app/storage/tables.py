@@ -298,6 +298,67 @@ class QuestionRow(Row, table=True):
     answered_step: int | None = Field(nullable=True)
 
 
+class StepSummaryRow(Row, table=True):
+    """The state of a step's summary; its texts are versions."""
+
+    __tablename__ = "step_summary"
+    __table_args__ = (*of_task("step_number"), Index("ix_step_summary_status", "status"))
+
+    task_id: str = string()
+    step_number: int
+    step_id: str = string()
+    status: str = string()
+    version: int
+    """The newest one; 0 while there is none."""
+    attempts: int
+    refusals: str = document()
+    """Of the last attempts."""
+    reason: str = string()
+    changed_at: datetime = moment()
+
+
+class SummaryVersionRow(Row, table=True):
+    """One text of a step's summary; appended, never changed."""
+
+    __tablename__ = "summary_version"
+    __table_args__ = (*of_task("step_number", "version"),)
+
+    task_id: str = string()
+    step_number: int
+    version: int
+    at: datetime = moment()
+    summary: str = document()
+
+
+class ChunkRow(Row, table=True):
+    """A closed range of steps with its newest capsule."""
+
+    __tablename__ = "chunk"
+    __table_args__ = (*of_task("start_step"), Index("ix_chunk_state", "state"))
+
+    task_id: str = string()
+    start_step: int
+    end_step: int
+    chunk_id: str = string()
+    state: str = string()
+    version: int
+    changed_at: datetime = moment()
+    chunk: str = document()
+
+
+class ChunkVersionRow(Row, table=True):
+    """One capsule of a chunk; appended, never changed."""
+
+    __tablename__ = "chunk_version"
+    __table_args__ = (*of_task("start_step", "version"),)
+
+    task_id: str = string()
+    start_step: int
+    version: int
+    at: datetime = moment()
+    chunk: str = document()
+
+
 class DeviceRow(Row, table=True):
     __tablename__ = "device"
 
@@ -351,5 +412,9 @@ note = _table(NoteRow)
 remembered = _table(RememberedRow)
 instruction = _table(InstructionRow)
 question = _table(QuestionRow)
+step_summary = _table(StepSummaryRow)
+summary_version = _table(SummaryVersionRow)
+chunk = _table(ChunkRow)
+chunk_version = _table(ChunkVersionRow)
 device = _table(DeviceRow)
 search_entry = _table(SearchEntryRow)

@@ -52,6 +52,18 @@ _UPDATE_QUESTION = update(tables.question).where(
     tables.question.c.task_id == bindparam("of"),
     tables.question.c.answered_at.is_(None),
 )
+_MOVES = {
+    table: update(table).where(
+        table.c.task_id == bindparam("of"),
+        number == bindparam("of_number"),
+        state.in_(bindparam("of_states", expanding=True)),
+        table.c.version <= bindparam("of_newest"),
+    )
+    for table, number, state in (
+        (tables.step_summary, tables.step_summary.c.step_number, tables.step_summary.c.status),
+        (tables.chunk, tables.chunk.c.start_step, tables.chunk.c.state),
+    )
+}
 _UPDATE_TASK = update(tables.task).where(tables.task.c.number == bindparam("of"))
 
 
@@ -158,6 +170,9 @@ def _write(db: Database, connection: Connection, changes: Changes, number: int) 
         _update_one(connection, _UPDATE_STEP, _step_key(changes, step))
     for answer in changes.answers:
         _update_one(connection, _UPDATE_QUESTION, _question_key(changes, answer))
+    for move in changes.moves:
+        values = {**move.values, **move.keys, "of": changes.task_id}
+        _update_one(connection, _MOVES[move.table], values)
     columns = changes.changed_columns()
     connection.execute(_updated(_UPDATE_TASK, tuple(columns)), {**columns, "of": number})
 
@@ -214,5 +229,11 @@ def _update_one(connection: Connection, statement: Any, values: dict[str, Any]) 
     columns = tuple(name for name in values if not name.startswith("of"))
     result = connection.execute(_updated(statement, columns), values)
     if result.rowcount != 1:
-        what = "step" if "of_step" in values else "question"
-        raise Conflict(f"That {what} is unknown, or no longer open.")
+        raise Conflict(_refused(values))
+
+
+def _refused(values: Mapping[str, Any]) -> str:
+    if "of_states" in values:
+        return "That version comes too late, or its state does not allow this."
+    what = "step" if "of_step" in values else "question"
+    return f"That {what} is unknown, or no longer open."

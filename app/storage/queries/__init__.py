@@ -5,11 +5,13 @@ from __future__ import annotations
 from app.domain.ports import Artifacts
 from app.storage.db import Database
 from app.storage.queries.figures import FigureQueries
+from app.storage.queries.memory import MemoryQueries
 from app.storage.queries.steps import StepQueries
 from app.storage.queries.tasks import TaskQueries
 from app.storage.queries.views import (
     AnsweredQuestion,
     CallView,
+    ChunkView,
     DeviceUse,
     DiskUse,
     Health,
@@ -18,6 +20,7 @@ from app.storage.queries.views import (
     RoleSpend,
     StepsWindow,
     StepView,
+    SummaryView,
     TaskDisk,
     TaskPage,
     TaskView,
@@ -26,10 +29,12 @@ from app.storage.queries.views import (
 __all__ = [
     "AnsweredQuestion",
     "CallView",
+    "ChunkView",
     "DeviceUse",
     "DiskUse",
     "FigureQueries",
     "Health",
+    "MemoryQueries",
     "PlanRevision",
     "Queries",
     "RememberedValue",
@@ -37,6 +42,7 @@ __all__ = [
     "StepQueries",
     "StepView",
     "StepsWindow",
+    "SummaryView",
     "TaskDisk",
     "TaskPage",
     "TaskQueries",
@@ -50,4 +56,5 @@ class Queries:
     def __init__(self, db: Database, artifacts: Artifacts) -> None:
         self.tasks = TaskQueries(db)
         self.steps = StepQueries(db, artifacts)
+        self.memory = MemoryQueries(db)
         self.figures = FigureQueries(db)

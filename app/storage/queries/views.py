@@ -8,6 +8,7 @@ from app.domain.config import DeviceConfig
 from app.domain.messages import Usage
 from app.domain.plans import Plan
 from app.domain.screens import Observation
+from app.domain.summaries import HistoryChunk, Refusal, StepSummary, SummaryStatus
 from app.domain.tasks import ModelCallRecord, Question, StepRecord, Task, TaskState
 from app.domain.values import Value
 
@@ -157,3 +158,28 @@ class Health(Value):
     fallbacks: int
     by_state: dict[TaskState, int]
     """Tasks in each state."""
+
+
+class SummaryView(Value):
+    """The state of one step's summary, with versions oldest first."""
+
+    step_number: int
+    step_id: str
+    status: SummaryStatus
+    attempts: int
+    """Of the last job."""
+    refusals: tuple[Refusal, ...] = ()
+    reason: str = ""
+    changed_at: datetime
+    versions: tuple[StepSummary, ...] = ()
+
+    @property
+    def newest(self) -> StepSummary | None:
+        return self.versions[-1] if self.versions else None
+
+
+class ChunkView(Value):
+    """One chunk, with the versions of its capsule, oldest first."""
+
+    chunk: HistoryChunk
+    versions: tuple[HistoryChunk, ...] = ()
