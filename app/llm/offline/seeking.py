@@ -56,11 +56,11 @@ def scroll_on(turn: Turn, label: str) -> Moves:
 
 
 def _more_to_see(turn: Turn) -> bool:
-    """The last scrolling ended for want of swipes, not at the end of the page."""
+    """The last scrolling ended for want of swipes, or was broken off before the page's end."""
     result = turn.view.result
-    if result is None or result.verdict != "error" or turn.place.tries >= MAX_SCROLLS:
+    if result is None or turn.place.tries >= MAX_SCROLLS:
         return False
-    return "end of the page" not in result.message
+    return result.verdict in ("error", "uncertain") and "end of the page" not in result.message
 
 
 def _search_is_over(turn: Turn) -> None:

@@ -306,6 +306,13 @@ def test_a_long_page_is_scrolled_on_while_there_is_more(verb: str) -> None:
     assert verb == "scroll to" or ("tap", {"element": 5}) in session.actions
 
 
+def test_a_scroll_that_was_broken_off_goes_on_in_its_direction() -> None:
+    session = Session('tap "Row 900"; answer "ok"', scrolling(2), scroll_verdict="uncertain")
+    assert session.run() == ("finish", "ok")
+    scrolls = [args for name, args in session.actions if name == "scroll_to"]
+    assert scrolls == [{"text": "Row 900"}] * 2
+
+
 def test_scrolling_is_bounded() -> None:
     session = Session('scroll to "Nothing"', scrolling(10**6), scroll_verdict="error")
     name, reason = session.run(limit=200)
