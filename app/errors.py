@@ -22,7 +22,9 @@ class ArtemisError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        if not self.hint:
+            return self.message
+        return f"{self.message.rstrip('.')}. {self.hint[0].upper()}{self.hint[1:]}"
 
 
 # --- what a caller can mend -------------------------------------------------------------

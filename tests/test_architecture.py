@@ -47,7 +47,7 @@ FOREIGN_OWNERS: dict[str, tuple[str, ...]] = {
     "sqlmodel": ("storage/*",),
     "sqlalchemy": ("storage/*",),
     "alembic": ("storage/*",),
-    "fastapi": ("api/*", "console/*", "main", "security", "devices/demo/*"),
+    "fastapi": ("api/*", "console/*", "main", "security", "cli/hosting", "devices/demo/*"),
     "starlette": ("api/*", "console/*", "main", "security", "devices/demo/*"),
     "pydantic_settings": ("settings",),
     "typer": ("cli/*", "bench/*"),
