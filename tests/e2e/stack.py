@@ -142,6 +142,23 @@ class Server:
             check=False,
         )
 
+    @contextlib.contextmanager
+    def begin(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """`artemis …` that goes on while the block runs."""
+        with subprocess.Popen(
+            [*ARTEMIS, *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
     def run(self, goal: str, *options: str, device: str = "demo") -> dict[str, Any]:
         """`artemis run GOAL --device … --json`, its last line parsed."""
         done = self.command("run", goal, "--device", device, "--json", *options, seconds=300)

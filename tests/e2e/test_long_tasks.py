@@ -67,7 +67,7 @@ def test_a_task_over_many_apps_answers_with_what_it_saw_at_the_beginning(
 
 
 def test_the_prompt_stays_small_and_stable_while_a_task_grows(server: Server, rng: Random) -> None:
-    journey = long_journey(server.seed, rng, steps=90)
+    journey = long_journey(server.seed, rng, steps=82)
     ended = completed(server, journey)
     steps = server.steps(ended["task"])
     assert len(steps) >= 80
@@ -105,7 +105,7 @@ def test_what_was_seen_but_never_remembered_comes_back_by_recall(
     journey.lines += [line for line in seen.lines if not line.startswith("read ")]
     taken = 2
     for visit in guide.detours():
-        if taken > 28:
+        if taken > 24:
             break
         journey.go(visit)
         taken += visit.steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from random import Random, SystemRandom
 
@@ -11,7 +12,15 @@ import pytest
 from app.devices.demo.money import cart_totals, money
 from app.devices.demo.records import OrderLine
 from app.domain.actions import Verdict
-from app.domain.events import StepDecided, StepFinished, StoredEvent, TaskStateChanged
+from app.domain.events import (
+    ControlApplied,
+    ControlRequested,
+    InstructionInjected,
+    StepDecided,
+    StepFinished,
+    StoredEvent,
+    TaskStateChanged,
+)
 from app.domain.tasks import StepState, TaskState
 from app.llm.offline.commands import quoted
 from tests.e2e.journeys import Guide, Journey, Read
@@ -89,14 +98,20 @@ def test_a_killed_server_goes_on_with_its_task(server: Server) -> None:
 
 
 def test_a_stopped_server_leaves_nothing_running_and_goes_on_later(server: Server) -> None:
+    """The command that follows the task waits for the server, and ends as if nothing had been."""
     journey = walk(server)
-    task_id = server.submit(journey.goal)
-    wait_for_step(server, task_id, 4)
-    assert server.stop() == 0
-    assert server.helpers() == {}
-    server.start()
-    ended = server.ended(task_id)
-    assert (ended.state, ended.answer) == (TaskState.COMPLETED, journey.answer), ended.reason
+    before = server.get("/tasks")["total"]
+    with server.begin("run", journey.goal, "--json") as following:
+        until("the task", lambda: server.get("/tasks")["total"] > before)
+        task_id = server.get("/tasks")["tasks"][0]["task_id"]
+        wait_for_step(server, task_id, 4)
+        assert server.stop() == 0
+        assert server.helpers() == {}
+        server.start()
+        out, errors = following.communicate(timeout=120)
+    assert following.returncode == 0, errors
+    document = json.loads(out.splitlines()[-1])
+    assert (document["state"], document["answer"]) == ("completed", journey.answer), document
     assert TaskState.INTERRUPTED in states(check_record(server, task_id))
 
 
@@ -143,3 +158,28 @@ answer "{number} costs {{total}}"
     else:
         assert ended.state is TaskState.FAILED
         assert number in ended.reason
+
+
+def test_a_paused_task_stays_paused_and_hears_what_it_was_told_before(server: Server) -> None:
+    journey = walk(server)
+    task_id = server.submit(journey.goal)
+    wait_for_step(server, task_id, 2)
+    server.post(f"/tasks/{task_id}/pause")
+    until("the pause", lambda: server.task(task_id).state is TaskState.PAUSED)
+    said = 'open "Gauge"'
+    server.post(f"/tasks/{task_id}/inject", {"text": said})
+    server.kill()
+    server.start()
+    until("the pause again", lambda: server.task(task_id).state is TaskState.PAUSED)
+    taken = server.task(task_id).steps
+    server.post(f"/tasks/{task_id}/resume")
+    until("the instruction", lambda: server.task(task_id).steps > taken)
+    server.post(f"/tasks/{task_id}/cancel")
+    assert server.ended(task_id).state is TaskState.CANCELLED
+    events = check_record(server, task_id)
+    heard = [e.event for e in events if isinstance(e.event, InstructionInjected)]
+    assert [i.instruction.text for i in heard] == [said]
+    asked = {e.event.receipt_id for e in events if isinstance(e.event, ControlRequested)}
+    answered = [e.event.receipt_id for e in events if isinstance(e.event, ControlApplied)]
+    assert sorted(answered) == sorted(asked)
+    assert server.steps(task_id)[taken].action_text == "launch Gauge"
