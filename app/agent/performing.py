@@ -14,6 +14,8 @@ from app.domain.screens import DeviceView, Observation
 from app.errors import DeviceUnreachable, SessionLost
 from app.perception.observe import Interpreted
 
+LOST_CODES = frozenset({SessionLost.code, DeviceUnreachable.code})
+"""Codes of receipts whose session is gone."""
 PERFORM_DEADLINE = 90.0
 """Seconds for one action, the device's own deadlines included."""
 

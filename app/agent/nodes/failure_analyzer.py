@@ -11,7 +11,7 @@ from app.agent.calls import ask_json
 from app.agent.graph import Signal
 from app.agent.nodes.convergence import lose_session
 from app.agent.nodes.execution_check import is_irreversible
-from app.agent.performing import perform, settle
+from app.agent.performing import LOST_CODES, perform, settle
 from app.agent.prompts import load
 from app.agent.run import Attempted, Run
 from app.agent.tools.actions import element_target
@@ -112,6 +112,9 @@ async def _recover(run: Run, attempted: Attempted, before: list[Recovery]) -> Tr
     )
     try:
         receipt = await perform(run, action)
+        done = done.model_copy(update={"receipt": receipt})
+        if receipt.code in LOST_CODES:
+            return Tried(done, receipt.message)
         settled = await settle(run)
     except (SessionLost, DeviceUnreachable) as error:
         return Tried(done, error.message)
@@ -119,7 +122,7 @@ async def _recover(run: Run, attempted: Attempted, before: list[Recovery]) -> Tr
     verdict = Verdict.EXECUTED if changed else Verdict.NO_VISIBLE_CHANGE
     if receipt.outcome is not Outcome.OK:
         verdict = Verdict.ERROR if receipt.outcome is Outcome.ERROR else Verdict.UNCERTAIN
-    return Tried(done.model_copy(update={"receipt": receipt, "verdict": verdict}))
+    return Tried(done.model_copy(update={"verdict": verdict}))
 
 
 def _question(run: Run, attempted: Attempted, seen: Observation, before: list[Recovery]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.agent import stepping
 from app.agent.graph import Signal
 from app.agent.nodes.convergence import lose_session
-from app.agent.performing import Settled, perform, settle
+from app.agent.performing import LOST_CODES, Settled, perform, settle
 from app.agent.run import Attempted, Run
 from app.domain.actions import Action, Outcome, Receipt, ScrollTo, Verdict, Wait
 from app.domain.screens import ScreenDiff
@@ -13,7 +13,6 @@ from app.domain.tasks import StepState
 from app.errors import DeviceUnreachable, SessionLost
 from app.perception import screen
 
-LOST_CODES = frozenset({SessionLost.code, DeviceUnreachable.code})
 CALM = (Wait, ScrollTo)
 """Actions that are executed even where nothing changes."""
 

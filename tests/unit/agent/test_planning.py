@@ -97,7 +97,7 @@ async def test_a_refused_key_ends_the_task_at_once() -> None:
     home.talker.others[Role.PLANNER].clear()
     home.talker.others[Role.PLANNER].append(ModelUnauthorized("401", hint="Check the key."))  # type: ignore[arg-type]
     end = await home.to_end()
-    assert (end.code, end.reason) == ("model_unauthorized", "401 Check the key.")
+    assert (end.code, end.reason) == ("model_unauthorized", "401. Check the key.")
     assert not home.talker.asked(Role.OPERATOR)
 
 

@@ -1,0 +1,94 @@
+"""The final answer: cited, structured where a schema was given, never invented."""
+
+import json
+from collections import deque
+from typing import Any
+
+import pytest
+
+from app.agent.nodes.outputter import schema_fault
+from app.domain.events import FallbackUsed
+from app.domain.messages import ModelReply, Role
+from app.domain.tasks import TaskState
+from tests.unit.agent.home import Home, Talker, call, says
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"price": {"type": "number"}},
+    "required": ["price"],
+    "additionalProperties": False,
+}
+
+
+def output(data: Any = None, cited: Any = (1,), answer: str = "7.50") -> ModelReply:
+    return says(json.dumps({"answer": answer, "cited_steps": list(cited), "data": data}))
+
+
+def home_with(*outputs: ModelReply, **spec: Any) -> Home:
+    talker = Talker(call("tap", element=0), call("finish", answer="It costs 7.50"))
+    talker.others[Role.OUTPUTTER] = deque(outputs)
+    return Home(talker, **spec)
+
+
+async def test_only_steps_of_this_task_are_cited() -> None:
+    end = await home_with(output(cited=(2, 1, 1, 0, -4, 900))).to_end()
+    assert (end.answer, end.cited_steps, end.answer_data) == ("7.50", (1, 2), None)
+
+
+async def test_data_without_a_schema_is_dropped() -> None:
+    assert (await home_with(output(data={"x": 1})).to_end()).answer_data is None
+
+
+async def test_data_that_fits_is_kept() -> None:
+    end = await home_with(output(data={"price": 7.5}), answer_schema=SCHEMA).to_end()
+    assert (end.state, end.answer_data) == (TaskState.COMPLETED, {"price": 7.5})
+
+
+async def test_data_that_does_not_fit_is_asked_for_once_more() -> None:
+    home = home_with(output({"price": "dear"}), output({"price": 1}), answer_schema=SCHEMA)
+    assert (await home.to_end()).answer_data == {"price": 1}
+    assert "does not fit the schema: $.price" in home.talker.requests[-1].messages[0].plain()
+
+
+async def test_data_that_never_fits_ends_the_task_with_the_plain_answer() -> None:
+    home = home_with(*[output({"price": "dear"})] * 5, answer_schema=SCHEMA)
+    end = await home.to_end()
+    assert (end.state, end.code) == (TaskState.FAILED, "structured_output")
+    assert end.answer == "It costs 7.50" and "'dear' is not of type 'number'" in end.reason
+    assert len(home.talker.asked(Role.OUTPUTTER)) == 2
+
+
+async def test_without_any_answer_the_operators_own_stands() -> None:
+    home = home_with(says("no"), says("no"))
+    end = await home.to_end()
+    assert (end.state, end.answer) == (TaskState.COMPLETED, "It costs 7.50")
+    assert home.record.of(FallbackUsed)[-1].kind == "outputter"
+
+
+async def test_without_any_answer_a_schema_cannot_be_met() -> None:
+    end = await home_with(says("no"), says("no"), answer_schema=SCHEMA).to_end()
+    assert (end.state, end.code) == (TaskState.FAILED, "model_error")
+    assert end.answer == "It costs 7.50"
+
+
+async def test_a_kept_value_is_evidence_for_its_step() -> None:
+    remember = call("remember", values=[{"key": "price", "value": "7.50"}])
+    talker = Talker(call("tap", element=0), remember, call("finish", answer="It costs 7.50"))
+    home = Home(talker)
+    await home.to_end()
+    asked = home.talker.asked(Role.OUTPUTTER)[0].messages[0].text
+    assert '- price = "7.50" (step 2)' in asked and "Step 2: “7.50”" in asked
+
+
+@pytest.mark.parametrize(
+    ("schema", "data", "fault"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "$[1]: 'b' is not of type"),
+        ({"$ref": "http://127.0.0.1:9/schema"}, {}, "the schema itself cannot be used"),
+        ({"$ref": "#"}, {}, "the schema itself cannot be used"),
+        ({"enum": ["a"]}, "a", ""),
+    ],
+)
+def test_faults_of_data_and_of_schemas(schema: Any, data: Any, fault: str) -> None:
+    assert schema_fault(data, schema).startswith(fault)
+    assert bool(schema_fault(data, schema)) is bool(fault)
