@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -17,16 +16,14 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from PIL import Image, ImageDraw
-
+from app.bench.drawing import BACK, NEXT, ROW_HEIGHT, ROW_TOP, WINDOW, Row, drawn
 from app.domain.actions import NORMAL, Back, DeviceAction, Outcome, Point, Receipt, Tap
 from app.domain.messages import Call, Message, ModelReply, ModelRequest, Part, Role, Text
-from app.domain.screens import Bounds, DeviceView, Dialect, Screenshot, Size, UiSource
+from app.domain.screens import Bounds, DeviceView, Dialect, Screenshot, UiSource
 from app.domain.tasks import Ability
 from app.errors import AbilityMissing, ModelRejected
 
 PACKAGE = "org.example.records"
-WINDOW = Size(width=1080, height=2400)
 LABELS = (
     "Reference",
     "Order number",
@@ -51,17 +48,15 @@ LABELS = (
 REMEMBER_EVERY = 10
 """The model keeps the reference of every so-many-th screen."""
 
-_ROW_TOP, _ROW_HEIGHT = 240, 100
-_BACK = Bounds(left=60, top=2120, right=500, bottom=2260)
-_NEXT = Bounds(left=580, top=2120, right=1020, bottom=2260)
-_START = datetime(2026, 1, 1, tzinfo=UTC)
+_THOUGHTS = (
+    " The last tap opened this screen as I expected, with the same rows in the same order as on "
+    "the screens before it. No dialog and no error banner covers anything, and no row asks for a "
+    "decision. The plan says to go on to the last record, so the next thing to do is to tap the "
+    "button Next at the bottom. I look at the reference there again before I report anything."
+)
+"""What makes a step's words as many as a talkative model says."""
 
-
-class Row(NamedTuple):
-    """One line of a screen."""
-
-    label: str
-    value: str
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Walk(NamedTuple):
@@ -71,6 +66,10 @@ class Walk(NamedTuple):
     seed: int = 1
     pictures: bool = False
     """With screenshots; without, the cost of picture work stays out."""
+    scale: int = 1
+    """Screenshots are so many times smaller than the screen."""
+    wordy: bool = False
+    """Long values, and a model that says about 420 characters a step."""
 
     @property
     def goal(self) -> str:
@@ -82,9 +81,13 @@ class Walk(NamedTuple):
     def rows(self, number: int) -> tuple[Row, ...]:
         """The label and value pairs of a screen; every value stands on one screen only."""
         return tuple(
-            Row(label, f"{label[:2].upper()}-{_digits(self.seed, number, place)}")
+            Row(label, self._value(label, _digits(self.seed, number, place)))
             for place, label in enumerate(LABELS)
         )
+
+    def _value(self, label: str, digits: str) -> str:
+        code = f"{label[:2].upper()}-{digits}"
+        return f"{code}, {digits[-3:]} units, kept since {digits[-6:-4]}" if self.wordy else code
 
 
 class WalkClock:
@@ -94,7 +97,7 @@ class WalkClock:
         self._elapsed = 0.0
 
     def now(self) -> datetime:
-        return _START + timedelta(seconds=self._elapsed)
+        return START + timedelta(seconds=self._elapsed)
 
     def monotonic(self) -> float:
         return self._elapsed
@@ -145,9 +148,9 @@ class WalkDevice:
 
     async def perform(self, action: DeviceAction) -> Receipt:
         match action:
-            case Tap(target=target) if _hits(_NEXT, target.point):
+            case Tap(target=target) if _hits(NEXT, target.point):
                 self.number = min(self.number + 1, self._walk.screens)
-            case Tap(target=target) if not _hits(_BACK, target.point):
+            case Tap(target=target) if not _hits(BACK, target.point):
                 pass
             case Tap() | Back():
                 self.number = max(self.number - 1, 1)
@@ -184,8 +187,9 @@ class WalkModel:
 
     def _operate(self, screen: str) -> tuple[Part, ...]:
         number = int(_found(r'^page "Record (\d+) of ', screen))
-        reference = _found(rf'\] text "({LABELS[0][:2].upper()}-\d+)"', screen)
-        calls: list[Part] = [Text(text=f"Record {number} is open; its reference is {reference}.")]
+        reference = _found(rf'\] text "({LABELS[0][:2].upper()}-\d+)[",]', screen)
+        said = f"Record {number} is open; its reference is {reference}."
+        calls: list[Part] = [Text(text=said + (_THOUGHTS if self._walk.wordy else ""))]
         if number >= self._walk.screens:
             calls.append(Call(id="1", name="update_plan", args={"done": [1]}))
             answer = f"The reference of record {number} is {reference}."
@@ -204,8 +208,8 @@ def ui_source(walk: Walk, number: int) -> str:
         _node("TextView", walk.title(number), Bounds(left=60, top=100, right=1020, bottom=200))
     ]
     for place, row in enumerate(walk.rows(number)):
-        top = _ROW_TOP + place * _ROW_HEIGHT
-        box = Bounds(left=0, top=top, right=WINDOW.width, bottom=top + _ROW_HEIGHT)
+        top = ROW_TOP + place * ROW_HEIGHT
+        box = Bounds(left=0, top=top, right=WINDOW.width, bottom=top + ROW_HEIGHT)
         half = WINDOW.width // 2
         nodes += [
             _node("LinearLayout", "", box, closed=False),
@@ -213,30 +217,15 @@ def ui_source(walk: Walk, number: int) -> str:
             _node("TextView", row.value, box.model_copy(update={"left": half, "right": 1020})),
             "</node>",
         ]
-    nodes += [_node("Button", "Back", _BACK), _node("Button", "Next", _NEXT)]
+    nodes += [_node("Button", "Back", BACK), _node("Button", "Next", NEXT)]
     screen = _node("FrameLayout", "", Bounds(left=0, top=0, right=1080, bottom=2400), closed=False)
     return f'<hierarchy rotation="0">{screen}{"".join(nodes)}</node></hierarchy>'
 
 
 @lru_cache(maxsize=8)
 def screenshot(walk: Walk, number: int) -> Screenshot:
-    """The screen as a PNG of the phone's size."""
-    image = Image.new("RGB", (WINDOW.width, WINDOW.height), (250, 250, 252))
-    draw = ImageDraw.Draw(image)
-    draw.rectangle((0, 0, WINDOW.width, 220), fill=(38, 70, 83))
-    draw.text((60, 110), walk.title(number), fill="white", font_size=56)
-    for place, row in enumerate(walk.rows(number)):
-        top = _ROW_TOP + place * _ROW_HEIGHT
-        draw.text((60, top + 30), row.label, fill=(90, 90, 100), font_size=36)
-        draw.text((WINDOW.width // 2, top + 30), row.value, fill=(20, 20, 30), font_size=36)
-        draw.line((60, top + 98, 1020, top + 98), fill=(220, 220, 226), width=2)
-    for label, box in (("Back", _BACK), ("Next", _NEXT)):
-        corners = (box.left, box.top, box.right, box.bottom)
-        draw.rounded_rectangle(corners, radius=40, fill=(42, 157, 143))
-        draw.text((box.left + 170, box.top + 45), label, fill="white", font_size=44)
-    stream = io.BytesIO()
-    image.save(stream, "PNG", compress_level=1)
-    return Screenshot(data=stream.getvalue(), width=WINDOW.width, height=WINDOW.height)
+    """The screen as a PNG, of the phone's size where the walk's scale is 1."""
+    return drawn(walk.title(number), walk.rows(number), walk.scale)
 
 
 def _node(kind: str, text: str, box: Bounds, *, closed: bool = True) -> str:

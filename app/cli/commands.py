@@ -185,6 +185,27 @@ def bench_step(
     _run(lambda settings: bench.main(settings, steps, as_json=as_json))
 
 
+@bench_app.command("context")
+def bench_context(
+    steps: Annotated[int, typer.Option(help="Steps to walk.")] = 300, as_json: AsJson = False
+) -> None:
+    """A long walk's prompts: tokens by zone, what the cache can serve, and values found again."""
+    from app.bench import context as bench
+
+    _run(lambda settings: bench.main(settings, steps, as_json=as_json))
+
+
+@bench_app.command("prompt")
+def bench_prompt(
+    steps: Annotated[int, typer.Option(help="Steps of the long task.")] = 10_000,
+    as_json: AsJson = False,
+) -> None:
+    """The time to build a prompt, early in a task and late in it."""
+    from app.bench import prompt as bench
+
+    _run(lambda settings: bench.main(settings, steps, as_json=as_json))
+
+
 def _read_schema(path: Path) -> dict[str, Any]:
     try:
         schema = json.loads(path.read_text())

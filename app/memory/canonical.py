@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
-from app.domain.messages import Image, Message, Text
+from app.domain.messages import Call, Image, Message, Response, Text
 from app.memory.tokens import count_text, tool_text
 from app.memory.zones import Stable
 
@@ -23,8 +24,10 @@ def canonical(stable: Stable, messages: Iterable[Message]) -> str:
                     parts.append(text.replace(_MARK, ""))
                 case Image(ref=ref):
                     parts.append(_IMAGE.format(ref.sha256[:16]))
-                case _:
-                    parts.append(part.model_dump_json(exclude={"signature"}))
+                case Call(name=name, args=args):
+                    parts.append(f"{name}{_json(args)}")
+                case Response(name=name, response=response):
+                    parts.append(f"{name}{_json(response)}")
     return "".join(parts)
 
 
@@ -33,6 +36,10 @@ def shared_tokens(before: str, after: str, image_tokens: int) -> int:
     prefix = after[: _common_prefix(before, after)]
     pieces = prefix.split(_MARK)
     return count_text("".join(pieces[::2])) + len(pieces[1::2]) * image_tokens
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _common_prefix(a: str, b: str) -> int:

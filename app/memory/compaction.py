@@ -28,13 +28,14 @@ KEPT_FULL = 0.8
 """How full a rewritten kept block may be, so that new lines find room behind it."""
 SINCE_TOKENS = 400
 """Part of the kept block's bound that is left to what is new since a compaction."""
-FOLD_TO = (0.5, 0.25, 0.0)
+FOLD_TO = (0.6, 0.3, 0.0)
 """How much of the room a fold leaves filled: it is rare because it is large."""
 ERA_TOKENS = 450
 LEAST_ERA_TOKENS = 60
 EVERYTHING = 1 << 30
 LEDGER_ALONE = "no capsule yet: the ledger alone stands in"
 BARE = "without their summaries"
+FOLDED = "folded: the newest and the most valuable stay"
 UNKNOWN_STEPS = 60
 """Newest steps that are written anew where a record has no pieces."""
 
@@ -154,7 +155,7 @@ class Rewriting:
             folded = self._frozen(kept, [*front, *held], new.through, owed)
             if self._fits(folded):
                 break
-        self._gone(evicted, "folded: the newest and the most valuable stay", 0)
+        self._gone(evicted, FOLDED, 0)
         return folded
 
     def _held(self, body: Sequence[Piece], room: int) -> list[Piece]:

@@ -18,7 +18,9 @@ PENDING: JsonObject = {"verdict": "pending"}
 
 TOOL_RESULT_TOKENS = 400
 """What one in-turn result keeps once its turn is history."""
-LINE_TOKENS = 120
+CHANGE_TOKENS = 60
+"""What an action's result in A says of the screen's change; the next screen shows all of it."""
+LINE_TOKENS = 70
 """Bound of one ledger line."""
 
 
@@ -71,11 +73,16 @@ def observation_line(step_number: int, offset: float, seen: Observation) -> str:
     return f"[Step {step_number} · {offset_text(offset)}] Screen “{page}”{place}, {elements}{alert}"
 
 
+def _change(text: str) -> str:
+    short = cut_text(text, CHANGE_TOKENS)
+    return short if short == text else f"{short}…"
+
+
 def action_result(step: StepRecord) -> JsonObject:
     """The function response of the action that ended a turn."""
     result: JsonObject = {
         "verdict": step.verdict.value if step.verdict is not None else "uncertain",
-        "change": step.diff.line() if step.diff is not None else "not observed",
+        "change": _change(step.diff.line()) if step.diff is not None else "not observed",
     }
     message = step.verdict_reason or (step.receipt.message if step.receipt is not None else "")
     if step.state is StepState.INTERRUPTED:

@@ -12,9 +12,9 @@ from app.domain.values import Value
 from app.memory.ledger import offset_text, step_line
 from app.memory.tokens import count_text, cut_text
 
-SUMMARY_TOKENS = 50
+SUMMARY_TOKENS = 40
 """What a step's line takes from its summary."""
-CHUNK_TOKENS = 600
+CHUNK_TOKENS = 450
 """Bound of one chunk's text; the rest of it is one recall away."""
 
 
@@ -125,9 +125,10 @@ def ledger_piece(chunk: HistoryChunk, facts: Sequence[Fact]) -> Piece:
 
 def chunk_piece(chunk: HistoryChunk, since: float, until: float) -> Piece:
     """A chunk's two written bands under its range."""
-    head = f"Steps {range_text(chunk.start_step, chunk.end_step)} ({span_text(since, until)}):"
-    whole = count_text(chunk.digest) <= CHUNK_TOKENS
-    body = chunk.digest
+    named = f"Steps {range_text(chunk.start_step, chunk.end_step)}"
+    head = f"{named} ({span_text(since, until)}):"
+    body = chunk.digest.removeprefix(f"{named}:").lstrip()
+    whole = count_text(body) <= CHUNK_TOKENS
     if not whole:
         again = f"… (recall_history(step_range=[{chunk.start_step},{chunk.end_step}]) has the rest)"
         body = cut_text(body, CHUNK_TOKENS - count_text(again)) + again
@@ -135,7 +136,7 @@ def chunk_piece(chunk: HistoryChunk, since: float, until: float) -> Piece:
         kind=PieceKind.CHUNK,
         start=chunk.start_step,
         end=chunk.end_step,
-        text=f"{head}\n{body}",
+        text=f"{head} {body}",
         since=since,
         until=until,
         whole=whole,

@@ -30,9 +30,9 @@ from app.memory.zones import Compaction, Fallback, Frozen, Prompt, Stable
 GOAL_TOKENS = 3_000
 """A longer goal is cut in the prompt; the whole of it is one recall away."""
 FEW_ELEMENT_TOKENS = 500
-LATE_SUMMARIES = 2
+LATE_SUMMARIES = 1
 """Summaries that T shows of steps whose lines stand in F without them."""
-LATE_TOKENS = 50
+LATE_TOKENS = 40
 SAID_LATELY = 2
 """Newest instructions that count for what the task is about."""
 

@@ -8,12 +8,23 @@ from app.agent.nodes.convergence import lose_session
 from app.agent.perceiving import index_screen, keep, look
 from app.agent.run import Run, Turn
 from app.domain.events import TurnStarted
-from app.domain.screens import ElementSource, TreeStatus
+from app.domain.plans import MilestoneState
+from app.domain.screens import ElementSource, Observation, TreeStatus
 from app.errors import DeviceUnreachable, SessionLost
 from app.memory.traffic import Traffic
 
 FRESH = 2.0
 """Seconds for which the validator's settled look still serves as the next observation."""
+
+
+def _hint(run: Run, seen: Observation) -> str:
+    """Names an earlier step with this screen, where the memory may and it is news."""
+    memory = run.rules.memory
+    if not (memory.pro_memory_enabled and memory.similarity_hint):
+        return ""
+    active = run.plan.active if run.plan is not None else None
+    polling = active is not None and active.state is MilestoneState.LOOP_CONTINUOUS
+    return run.screens.hint(seen, polling=polling)
 
 
 async def run(run: Run) -> Signal:
@@ -42,7 +53,7 @@ async def run(run: Run) -> Signal:
         traffic=Traffic(run.rules.memory, run.transcript.counter, 0),
     )
     planning.close_checks(run, seen)
-    hint = run.screens.hint(seen) if run.rules.memory.similarity_hint else ""
+    hint = _hint(run, seen)
     run.turn.hint = hint
     index_screen(run, seen)
     await run.write(TurnStarted(step_number=run.step_number, observation=seen.light(), hint=hint))
