@@ -34,7 +34,7 @@ from tests.unit.agent.home import Home, Phone, Talker, call, calls, reply, says,
 
 NAMES = st.sampled_from([*ACTION_NAMES, *sorted(IN_TURN_NAMES), "fly", ""])
 TEXTS = st.one_of(
-    st.sampled_from(["Next", "Page 1", "secret:PIN", "{} %s <b>", "\ud83d", "", "很" * 50]),
+    st.sampled_from(["Next", "Page 1", "secret:PIN", "{} %s <b>", "🏴‍☠️", "", "很" * 50]),
     st.text(max_size=30),
 )
 NUMBERS = st.one_of(
@@ -154,10 +154,10 @@ async def _run(talker: Talker, phone: Phone, cancel_at: int | None) -> None:
 async def test_the_hard_limit_holds_over_a_long_run(hard: int) -> None:
     rows = [f"Row {n} with some words" for n in range(250)]
     phone = Phone()
-    for _ in range(150):
+    for _ in range(600):
         phone.views.append(phone.view(source=source(*rows)))
     said = "I see the rows and think about each of them at some length. " * 60
-    acts = [calls(("tap", {"element": n % 200}), said=said) for n in range(40)]
+    acts = [calls(("tap", {"element": n % 18}), said=said) for n in range(40)]
     notes = [call("remember", values=[{"key": f"k{n}", "value": "v" * 300}]) for n in range(40)]
     mixed = [x for pair in zip(notes, acts, strict=True) for x in pair]
     memory = MemoryConfig(
