@@ -17,6 +17,7 @@ from app.devices.installation import (
     project_root,
 )
 from app.errors import ArtemisError
+from app.perception.ocr import missing_extra
 from app.settings import Settings, gemini_key
 
 
@@ -35,6 +36,7 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
     findings = [
         _python(),
         *await asyncio.to_thread(_programs, settings),
+        _pictures(settings),
         _key(settings),
         _data_dir(settings),
         await _server(settings),
@@ -69,6 +71,14 @@ def _programs(settings: Settings) -> list[Finding]:
         Finding(name, p.usable, f"{p.version} {p.path}" if p.usable else p.problem, p.fix)
         for name, p in found.items()
     ]
+
+
+def _pictures(settings: Settings) -> Finding:
+    if not settings.ocr.enabled:
+        return Finding("Pictures", False, "not read: switched off (ocr.enabled)", needed=False)
+    missing = missing_extra()
+    detail = f"not read: {missing}" if missing else "text in them is read"
+    return Finding("Pictures", not missing, detail, "make setup", needed=False)
 
 
 def _key(settings: Settings) -> Finding:

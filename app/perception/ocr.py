@@ -41,7 +41,7 @@ def missing_extra() -> str:
     """What to do for pictures to be read; empty when everything is installed."""
     if all(find_spec(name) for name in PACKAGES):
         return ""
-    return "the extra `ocr` is not installed; type: make setup, or pip install 'artemis[ocr]'"
+    return "the extra `ocr` is not installed (make setup, or pip install 'artemis[ocr]')"
 
 
 class OcrService:
