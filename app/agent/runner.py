@@ -86,8 +86,10 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         session_id=history.task.task_id,
     )
     transcript.restore(history.frozen, history.chunks)
-    transcript.summaries.update((n, s.text) for n, s in history.summaries.items())
+    if not rules.memory.visual_step_summary_shadow:
+        transcript.summaries.update((n, s.text) for n, s in history.summaries.items())
     world = WorldModel(WorldState(variables={k: v for k, (v, _) in history.remembered.items()}))
+    spent = history.own_spent()
     run = Run(
         task=history.task,
         ports=ports,
@@ -101,8 +103,8 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         checks=history.checks,
         notes={n.key: n for n in history.notes},
         instructions=len(history.instructions),
-        usage=history.task.usage,
-        cost_usd=history.task.cost_usd,
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
     )
     for step in history.steps:
         # Closes what a step of a former process should have closed, never anything twice.

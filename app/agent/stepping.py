@@ -10,6 +10,7 @@ from app.domain.messages import Image, Message, Text
 from app.domain.screens import Observation, ScreenDiff
 from app.domain.tasks import Recovery, StepRecord, StepState
 from app.memory.ledger import recovery_line
+from app.memory.summaries import pending
 from app.perception import screen
 
 
@@ -109,6 +110,8 @@ async def finish(
     update = {name: getattr(result, name) for name in (*done, "ended_at")}
     record = turn.record.model_copy(update=update)
     run.note(result, *(ChunkClosed(chunk=c) for c in run.transcript.close_chunks(record)))
+    if run.rules.memory.summarises:
+        run.note(pending(record.step_id, record.step_number))
     await run.write()
     take_in(run, record)
     turn.record = None

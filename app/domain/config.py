@@ -249,8 +249,13 @@ class MemoryConfig(Value):
     """Tokens per task and background role; reaching them stops that work, not the task."""
     background_cost_usd: float = Field(default=2.0, ge=0)
     """Money per task and background role, in the same way."""
-    background_flush: float = Field(default=10.0, ge=0)
+    background_flush: float = Field(default=60.0, ge=0)
     """Seconds for finishing background work at a task's end."""
+
+    @property
+    def summarises(self) -> bool:
+        """Whether steps get summaries."""
+        return self.pro_memory_enabled and self.visual_step_summary
 
 
 class AgentConfig(Value):

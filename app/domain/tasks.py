@@ -258,9 +258,9 @@ class ModelCallRecord(Value):
 
 
 class Spent(Value):
-    """Tokens and money used so far."""
+    """What was used so far."""
 
-    tokens: int = 0
+    usage: Usage = Usage()
     cost_usd: float = 0.0
 
 
@@ -294,3 +294,18 @@ class TaskHistory(Value):
     """Closed chunks in order, each in its newest version."""
     background: dict[str, Spent] = Field(default_factory=dict)
     """What each background role has used so far; not counted against the task's limits."""
+
+    def own_spent(self) -> Spent:
+        """What counts against the task's limits: all but the background's."""
+        used = [spent.usage for spent in self.background.values()]
+        total = self.task.usage
+        cost = sum(spent.cost_usd for spent in self.background.values())
+        return Spent(
+            usage=Usage(
+                prompt=total.prompt - sum(u.prompt for u in used),
+                cached=total.cached - sum(u.cached for u in used),
+                thinking=total.thinking - sum(u.thinking for u in used),
+                output=total.output - sum(u.output for u in used),
+            ),
+            cost_usd=self.task.cost_usd - cost,
+        )

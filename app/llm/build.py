@@ -15,12 +15,13 @@ from app.llm.provider import Provider
 class ModelHouse:
     """What all runs of a process share: clients, lanes and prices."""
 
-    def __init__(self, config: ModelsConfig, clock: Clock) -> None:
+    def __init__(self, config: ModelsConfig, clock: Clock, background: int = 1) -> None:
+        """`background` calls at a time are let through, per endpoint, key and model."""
         self._config = config
         self._clock = clock
         self._prices = PriceTable.load()
         self._providers: dict[str, Provider] = {}
-        self.lanes = Lanes()
+        self.lanes = Lanes(concurrency=background)
 
     def build(self, on_wait: OnWait, provider: str = "") -> Gateway:
         """A gateway for one run; `provider` (`offline`, `gemini`) overrides the configured one.

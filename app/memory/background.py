@@ -154,7 +154,7 @@ class Desk:
 
     async def _within_ceiling(self, step_number: int) -> None:
         limits = self._config
-        if self.spent.tokens >= limits.background_tokens:
+        if self.spent.usage.total >= limits.background_tokens:
             reason = f"the ceiling of {limits.background_tokens:,} tokens is reached"
         elif self.spent.cost_usd >= limits.background_cost_usd:
             reason = f"the ceiling of ${limits.background_cost_usd:g} is reached"
@@ -168,7 +168,7 @@ class Desk:
         artifacts = self._ports.artifacts
         ref = await artifacts.put(reply.raw, "application/json") if reply.raw else None
         self.spent = Spent(
-            tokens=self.spent.tokens + reply.usage.total,
+            usage=self.spent.usage + reply.usage,
             cost_usd=self.spent.cost_usd + (reply.cost_usd or 0.0),
         )
         call = base.model_copy(

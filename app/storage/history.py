@@ -26,6 +26,7 @@ from app.storage.rows import (
     to_question,
     to_step,
     to_task,
+    to_usage,
 )
 
 BACKGROUND_ROLES = (Role.SUMMARIZER.value, Role.CHUNK_WRITER.value)
@@ -157,14 +158,18 @@ async def _plan(connection: AsyncConnection, task_id: str) -> tuple[Plan | None,
 async def _background_spent(connection: AsyncConnection, task_id: str) -> dict[str, Spent]:
     """What the background roles have used, role by role."""
     call = tables.model_call.c
-    tokens = func.sum(call.prompt_tokens + call.thinking_tokens + call.output_tokens)
+    names = ("prompt_tokens", "cached_tokens", "thinking_tokens", "output_tokens")
     query = (
-        select(call.role, tokens, func.coalesce(func.sum(call.cost_usd), 0.0))
+        select(
+            call.role,
+            *(func.sum(call[name]).label(name) for name in names),
+            func.coalesce(func.sum(call.cost_usd), 0.0).label("cost_usd"),
+        )
         .where(call.task_id == task_id, call.role.in_(BACKGROUND_ROLES))
         .group_by(call.role)
     )
     rows = (await connection.execute(query)).all()
-    return {role: Spent(tokens=int(used), cost_usd=float(cost)) for role, used, cost in rows}
+    return {r.role: Spent(usage=to_usage(r), cost_usd=float(r.cost_usd)) for r in rows}
 
 
 async def _content(artifacts: Artifacts, ref: ArtifactRef) -> bytes | None:

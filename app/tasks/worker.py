@@ -16,7 +16,7 @@ from app.devices.factory import open_device
 from app.domain.config import DeviceConfig, ModelsConfig
 from app.domain.events import ModelWaiting, StoredEvent, TaskStateChanged
 from app.domain.ports import Clock, Device, Model
-from app.domain.tasks import Task, TaskState
+from app.domain.tasks import StepRecord, Task, TaskState
 from app.errors import ArtemisError, NotFound
 from app.llm.build import ModelHouse
 from app.perception.ocr import OcrService, missing_extra
@@ -31,6 +31,7 @@ from app.storage.search import Search
 from app.tasks.background import BackgroundWork
 from app.tasks.beginning import deliver_pending, reset_device
 from app.tasks.picture_texts import DiscreetOcr, PictureTexts, hiding
+from app.tasks.writing import Writing
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +74,7 @@ class Worker:
         self._stores = stores
         self._settings = settings
         self._models = models
-        self._house = ModelHouse(models, clock)
+        self._house = ModelHouse(models, clock, settings.memory.max_concurrency)
         self._clock = clock
         self._publish = publish
         self._own_origins = own_origins
@@ -84,6 +85,8 @@ class Worker:
         self.ocr = OcrService(settings.ocr, clock, missing=missing_extra())
         self._loop: asyncio.Task[None] | None = None
         self.background = BackgroundWork()
+        own = (stores.db, stores.artifacts, self._house, settings.memory, self.background)
+        self.writing = Writing(*own, clock=clock, publish=publish)
 
     # --- life -----------------------------------------------------------------------------
 
@@ -93,6 +96,7 @@ class Worker:
         await self._stores.devices.upsert_configured(configured)
         left = await self._stores.tasks.mark_interrupted()
         self._loop = asyncio.create_task(self._take_tasks(), name="worker")
+        self.writing.take_up()
         return left
 
     async def stop(self) -> None:
@@ -105,6 +109,7 @@ class Worker:
             job.cancel()
         if jobs:
             await asyncio.wait(jobs, timeout=STOP_DEADLINE)
+        await self.writing.stop()
         await self.background.flush(self._settings.ocr.flush)
         await self.ocr.close()
         await self.background.drain(STOP_DEADLINE)
@@ -158,6 +163,12 @@ class Worker:
     def secret(self, name: str) -> str | None:
         value = self._settings.secrets.get(name) or self._settings.secrets.get(name.lower())
         return value.get_secret_value() if value is not None else None
+
+    def reader(self) -> DiscreetOcr | None:
+        """Reads pictures, without the secrets in them; None where that is switched off."""
+        if not self._settings.ocr.enabled:
+            return None
+        return DiscreetOcr(self.ocr, hiding(self._settings.secrets))
 
     async def take_up(self, task: Task) -> bool:
         """Goes on with an interrupted task now; false when its device is taken."""
@@ -236,10 +247,9 @@ class Worker:
         async def on_wait(waiting: ModelWaiting) -> None:
             await recorder.record(waiting)
 
-        ocr = None
-        if self._settings.ocr.enabled:
+        ocr = self.reader()
+        if ocr is not None:
             self.ocr.warm()
-            ocr = DiscreetOcr(self.ocr, hiding(self._settings.secrets))
         ports = Ports(
             device=self.device(config),
             model=self._house.build(on_wait, provider),
@@ -260,13 +270,19 @@ class Worker:
             ocr=self._settings.ocr,
         )
         run = build_run(history, ports, rules, control)
-        if ocr is None:
-            await run_task(run, history)
-            return
-        texts = PictureTexts(ocr, self._stores.artifacts, recorder, self.background)
-        if history.steps:
-            texts.take_up(await unread_pictures(self._stores.db, task.task_id))
-        run.after_step = texts.take
+        writers = self.writing.begin(run, history)
+        takers: list[Callable[[StepRecord], None]] = [writers.take]
+        if ocr is not None:
+            texts = PictureTexts(ocr, self._stores.artifacts, recorder, self.background)
+            if history.steps:
+                texts.take_up(await unread_pictures(self._stores.db, task.task_id))
+            takers.append(texts.take)
+
+        def take(step: StepRecord) -> None:
+            for taker in takers:
+                taker(step)
+
+        run.after_step = take
         begun = run.step_number
         try:
             await run_task(run, history)
@@ -274,7 +290,8 @@ class Worker:
             # The last step of a task has no turn after it.
             for step in run.recent:
                 if step.step_number >= begun:
-                    texts.take(step)
+                    take(step)
+            self.writing.end(writers)
 
 
 async def _ignore_wait(waiting: ModelWaiting) -> None:

@@ -167,9 +167,20 @@ def offline_brain(body: Json) -> list[Json]:
     return [_part(part) for part in answer(request).parts]
 
 
+def role_of(body: Json) -> Role:
+    """Whose request a body is."""
+    contents = body.get("contents") or [{}]
+    parts = contents[0].get("parts") or [{}]
+    return _role(body, parts[0].get("text") or "")
+
+
 def _role(body: Json, text: str) -> Role:
     if body.get("tools"):
         return Role.OPERATOR
+    if text.startswith("# CHUNK\n"):
+        return Role.CHUNK_WRITER
+    if text.startswith("# STEP\n"):
+        return Role.SUMMARIZER
     marks = {
         "\n# REQUEST\n": Role.PLANNER,
         "\n# SCHEMA\n": Role.OUTPUTTER,
@@ -209,6 +220,8 @@ def _part(part: Part) -> Json:
     return {"text": part.text if isinstance(part, Text) else ""}
 
 
+BACKGROUND = (Role.SUMMARIZER, Role.CHUNK_WRITER)
+
 # --- the server ----------------------------------------------------------------------------
 
 
@@ -227,7 +240,11 @@ class GeminiServer:
         key: str = "",
         models: Iterable[str] = (),
         checks_signatures: bool = True,
+        background: Callable[[Recorded], Behaviour] | None = None,
     ) -> None:
+        self._background = background or _offline_background
+        self.background_requests: list[Recorded] = []
+        """Summaries and capsules asked for: kept apart, since they come at any time."""
         self._script = list(script)
         self._brain = brain
         self._key = key
@@ -271,6 +288,9 @@ class GeminiServer:
 
     def take(self, request: Recorded) -> Behaviour:
         """Records a request and says what it is answered with."""
+        if role_of(request.body) in BACKGROUND:
+            self.background_requests.append(request)
+            return self._background(request)
         with self._lock:
             self.requests.append(request)
             self.arrived.release()
@@ -319,26 +339,11 @@ class GeminiServer:
                 self._issued[behaviour.signature] = request.model
         text = json.dumps(request.body, ensure_ascii=False)
         with self._lock:
+            if role_of(request.body) in BACKGROUND:
+                return _good(request, behaviour, parts, text, 0, len(self.background_requests))
             shared = _shared_prefix(self._last, text)
             self._last = text
-        output = len(json.dumps(parts)) // 4
-        return {
-            "candidates": [
-                {
-                    "content": {"role": "model", "parts": parts},
-                    "finishReason": behaviour.finish,
-                    "index": 0,
-                }
-            ],
-            "usageMetadata": {
-                "promptTokenCount": len(text) // 4,
-                "cachedContentTokenCount": shared // 4 if shared > 4 * 4096 else 0,
-                "candidatesTokenCount": output,
-                "totalTokenCount": len(text) // 4 + output,
-            },
-            "modelVersion": request.model,
-            "responseId": f"stand-in-{len(self.requests)}",
-        }
+        return _good(request, behaviour, parts, text, shared, len(self.requests))
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
@@ -405,6 +410,33 @@ class GeminiServer:
                 self.close_connection = self.close_connection or cut
 
         return Handler
+
+
+def _good(
+    request: Recorded, behaviour: Behaviour, parts: list[Json], text: str, shared: int, number: int
+) -> Json:
+    output = len(json.dumps(parts)) // 4
+    return {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": parts},
+                "finishReason": behaviour.finish,
+                "index": 0,
+            }
+        ],
+        "usageMetadata": {
+            "promptTokenCount": len(text) // 4,
+            "cachedContentTokenCount": shared // 4 if shared > 4 * 4096 else 0,
+            "candidatesTokenCount": output,
+            "totalTokenCount": len(text) // 4 + output,
+        },
+        "modelVersion": request.model,
+        "responseId": f"stand-in-{number}",
+    }
+
+
+def _offline_background(request: Recorded) -> Behaviour:
+    return Behaviour(parts=offline_brain(request.body))
 
 
 def either(part: Json, camel: str) -> Any:

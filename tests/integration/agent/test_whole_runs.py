@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.config import AppiumConfig
+from app.domain.config import AppiumConfig, MemoryConfig
 from app.domain.events import ModelWaiting
 from app.domain.tasks import TaskState
 from tests.integration.agent.house import KEY, House, act, android, check_record, plan, tap
@@ -106,7 +106,9 @@ async def test_an_ordinary_step_takes_three_write_transactions(
     folder: Path, phone: StandIn
 ) -> None:
     with GeminiServer(around(*(tap() for _ in range(6)))) as server:
-        async with House(folder, server, android(phone.url)) as house:
+        # What is written in the background has transactions of its own, at any time.
+        memory = MemoryConfig(visual_step_summary=False)
+        async with House(folder, server, android(phone.url), memory=memory) as house:
             task = await house.run()
             history = await house.history(task.task_id)
     at = [count for kind, count in house.commits_at if kind == "step_decided"]
