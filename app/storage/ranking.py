@@ -1,8 +1,9 @@
 """Orders steps by what their texts say to a query: exact phrases first, then by relevance.
 
 A step is weighed as a whole (BM25 over all its texts that were fetched, each by its length and
-kind): the words of a question are seldom all in one text. Words side by side, quoted parts, steps
-named by number and neighbours that match as well add to it; of equals the newer is first.
+kind), with a share of what the steps beside it say: the words of a question are seldom all in one
+text, and an action and its reason often in neighbouring steps. Words side by side, quoted parts and
+steps named by number add to it; of equals the newer is first.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ WEIGHTS = {
     TextKind.PLAN: 0.75,
 }
 """How much a match says: what was kept on purpose most, what was only planned least."""
-SATURATION = 1.2
-LENGTH = 0.4
+SATURATION = 1.5
+LENGTH = 0.75
 """Share of a text's length that counts against it."""
-COVERAGE = 0.6
+COVERAGE = 0.3
 """Share of a step's relevance that it only has in so far as it holds all of the query."""
 SIDE_BY_SIDE = 0.5
 QUOTED = 1.0
 NAMED = 0.5
 """Of the best relevance, for a step that the query names."""
-NEIGHBOUR = 0.2
-"""Of its relevance that a step lends to those beside it."""
+NEIGHBOUR = 0.4
+"""Share of a step's words that counts for those beside it as well."""
 CLOSELY = 60
 """Steps whose texts are compared with the query's exact words."""
 _DIGITS = 6  # below which two relevances are the same
@@ -85,15 +86,10 @@ def rank(
         shares = _shares(row, value, usual)
         if shares or row.step_number in sought.steps:
             steps[row.step_number].append(Match(row, shares))
-    relevance = {number: _relevance(matches, value) for number, matches in steps.items()}
+    relevance = _relevance({number: _held(matches) for number, matches in steps.items()}, value)
     _add_exact(relevance, steps, sought, value)
     _add_named(relevance, sought)
-    lent = {
-        number: own
-        + NEIGHBOUR * max(relevance.get(number - 1, 0.0), relevance.get(number + 1, 0.0))
-        for number, own in relevance.items()
-    }
-    return _ranked(steps, lent, sought, value)[:most]
+    return _ranked(steps, relevance, sought, value)[:most]
 
 
 def _usual_length(rows: Sequence[AnyRow]) -> float:
@@ -116,18 +112,34 @@ def _shares(row: AnyRow, value: Mapping[str, float], usual: float) -> dict[str, 
     return shares
 
 
-def _relevance(matches: Sequence[Match], value: Mapping[str, float]) -> float:
-    """BM25 over the texts of one step, damped by what of the query they lack."""
+def _held(matches: Sequence[Match]) -> dict[str, float]:
+    """How much a step holds of each term, over its texts."""
     total: dict[str, float] = defaultdict(float)
     for match in matches:
         for token, share in match.shares.items():
             total[token] += share
-    score = sum(
-        value[token] * share * (SATURATION + 1) / (share + SATURATION)
-        for token, share in total.items()
-    )
-    held = math.fsum(value[token] for token in total) / (math.fsum(value.values()) or 1.0)
-    return score * (1 - COVERAGE + COVERAGE * held)
+    return total
+
+
+def _relevance(
+    held: Mapping[int, Mapping[str, float]], value: Mapping[str, float]
+) -> dict[int, float]:
+    """BM25 of each step with its neighbours, damped by what of the query it lacks."""
+    whole = math.fsum(value.values()) or 1.0
+    first, last = min(held, default=0), max(held, default=0)
+    relevance: dict[int, float] = {}
+    for number, own in held.items():
+        # At either end the one neighbour there is counts twice: the newest step has no next yet.
+        before = held.get(number - 1 if number > first else number + 1, {})
+        after = held.get(number + 1 if number < last else number - 1, {})
+        score = covered = 0.0
+        for token in own.keys() | before.keys() | after.keys():
+            near = before.get(token, 0.0) + after.get(token, 0.0)
+            share = own.get(token, 0.0) + NEIGHBOUR * near
+            score += value[token] * share * (SATURATION + 1) / (share + SATURATION)
+            covered += value[token]
+        relevance[number] = score * (1 - COVERAGE + COVERAGE * covered / whole)
+    return relevance
 
 
 def _add_exact(

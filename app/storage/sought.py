@@ -15,7 +15,7 @@ PART = 0.5
 """Worth of a part or a simpler spelling of a word that is asked for whole as well."""
 CHARACTER = 0.2
 """Worth of one character of a script without spaces, where pairs of them are asked for."""
-CODE = 2.0
+CODE = 1.3
 """Worth of an exact code: nobody writes one by chance."""
 MAX_NAMED = 20
 """Steps that a query may name by their numbers."""
