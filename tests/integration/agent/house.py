@@ -106,7 +106,8 @@ class House(AbstractAsyncContextManager["House"]):
             data_dir=folder,
             appium=appium,
             agent=agent or AgentConfig(keep_alive=0.05),
-            memory=memory or MemoryConfig(),
+            # What writes in the background would use up the script of the model's server.
+            memory=(memory or MemoryConfig()).model_copy(update={"visual_step_summary": False}),
             ocr=OcrConfig(enabled=False),
             secrets={k: SecretStr(v) for k, v in (secrets or {}).items()},
             **settings,
