@@ -39,6 +39,8 @@ HELD = 20.0
 """Seconds that a background answer is held back before the operator counts as waiting for it."""
 
 
+THINKS = 0.03
+"""Seconds that the operator's model takes, during which the background goes on."""
 FLUSH = 60.0
 """Seconds for background work after the walk."""
 SETTLE = 30.0
@@ -93,7 +95,7 @@ class WatchedModel:
             await self._hold()
             return ModelReply(message=answer(request), provider="walk", model="walk", offline=True)
         self._asked.set()
-        await asyncio.sleep(0)
+        await asyncio.sleep(THINKS)
         if not self._released:
             self._asked.clear()
         if request.role is Role.OPERATOR:

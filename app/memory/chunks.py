@@ -50,7 +50,6 @@ class _Step(NamedTuple):
     step_id: str
     offset: float
     app: str
-    subgoal: str
     kind: str
     fruitless: bool
     line_tokens: int
@@ -63,6 +62,11 @@ class Chunker:
         self._session_id = session_id
         self._open: list[_Step] = []
         self._last = 0
+        self._traced = 0
+        self._subgoal = ""
+        """The subgoal that was carried by enough steps in a row."""
+        self._run = ("", 0)
+        """The newest subgoal, and by how many steps in a row."""
 
     @property
     def open_from(self) -> int:
@@ -81,16 +85,29 @@ class Chunker:
 
         `instructed`: a person said something that this step was the first to hear.
         """
+        settled = self._trace(step)
         if step.step_number <= self._last:
             return ()
         self._last = step.step_number
         taken = _taken(step)
-        closed = [self._before(taken, instructed)]
+        closed = [self._before(taken, instructed, settled=settled)]
         self._open.append(taken)
         closed += [self._after(step, summaries)]
         return tuple(chunk for chunk in closed if chunk is not None)
 
-    def _before(self, step: _Step, instructed: bool) -> HistoryChunk | None:
+    def _trace(self, step: StepRecord) -> bool:
+        """Whether with this step another subgoal has come to stay."""
+        if step.step_number <= self._traced or not step.subgoal_hash:
+            return False
+        self._traced = step.step_number
+        newest, count = self._run
+        self._run = (step.subgoal_hash, count + 1 if newest == step.subgoal_hash else 1)
+        if self._run[1] < SETTLED or step.subgoal_hash == self._subgoal:
+            return False
+        before, self._subgoal = self._subgoal, step.subgoal_hash
+        return bool(before)
+
+    def _before(self, step: _Step, instructed: bool, *, settled: bool) -> HistoryChunk | None:
         """A boundary between the open steps and this one, or before the last open one."""
         if not self._open:
             return None
@@ -105,7 +122,7 @@ class Chunker:
             if there and len(self._open) >= SOFT[boundary]:
                 return self._close(boundary, len(self._open))
         length = len(self._open) - (SETTLED - 1)
-        if length >= SOFT[Boundary.MILESTONE] and self._other_subgoal(step, length):
+        if settled and length >= SOFT[Boundary.MILESTONE]:
             return self._close(Boundary.MILESTONE, length)
         return None
 
@@ -130,11 +147,6 @@ class Chunker:
         kinds = {s.kind for s in tried}
         stuck = len(tried) == FRUITLESS and all(s.fruitless for s in tried)
         return stuck and len(kinds) == 1 and step.kind not in kinds
-
-    def _other_subgoal(self, step: _Step, length: int) -> bool:
-        before, newer = self._open[length - 1], self._open[length:]
-        settled = all(s.subgoal == step.subgoal for s in newer)
-        return settled and bool(step.subgoal) and before.subgoal not in ("", step.subgoal)
 
     def _close(self, boundary: Boundary, length: int) -> HistoryChunk:
         steps, self._open = self._open[:length], self._open[length:]
@@ -162,7 +174,6 @@ def _taken(step: StepRecord) -> _Step:
         step_id=step.step_id,
         offset=step.offset,
         app=_app(step.observation),
-        subgoal=step.subgoal_hash,
         kind=step.action.type if step.action is not None else "",
         fruitless=step.verdict is not Verdict.EXECUTED,
         line_tokens=count_text(step_line(step)),

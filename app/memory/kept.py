@@ -147,7 +147,8 @@ def _block(ranked: Iterable[Item], total: int, tokens: int, left_out: tuple[int,
     """Takes items in the order of their rank until the block is full; shows them by step."""
     chosen: list[tuple[int, Item]] = []
     left, misfits, (first, newest_out) = tokens - GROUP_TOKENS, 0, left_out
-    for item in ranked:
+    rest = iter(ranked)
+    for item in rest:
         cost = count_text(_line(item)) + 1
         if cost <= left:
             chosen.append((len(chosen), item))
@@ -155,6 +156,9 @@ def _block(ranked: Iterable[Item], total: int, tokens: int, left_out: tuple[int,
             continue
         misfits, newest_out = misfits + 1, max(newest_out, item.step_number)
         if misfits >= MISFITS or left <= 0:
+            # Of what was not looked at, the first one that nobody said is the newest.
+            unseen = next((i for i in rest if not i.said), item)
+            newest_out = max(newest_out, unseen.step_number)
             break
     # People's words first, then by step; within a step as ranked, oldest rank last.
     chosen.sort(key=lambda c: (not c[1].said, c[1].step_number, -c[0]))
