@@ -111,7 +111,7 @@ class CapsuleWriter:
             checks=facts.checks,
             instructions=facts.instructions,
         )
-        written = await self._answers(chunk, given)
+        written = await self.answers(chunk, given)
         update: dict[str, object] = {
             "attempts": chunk.attempts + written.attempts,
             "refusals": written.refusals,
@@ -179,7 +179,7 @@ class CapsuleWriter:
             self._redone[chunk.chunk_id] = tried + 1
             self._redo.append((chunk, since))
 
-    async def _answers(self, chunk: HistoryChunk, given: ChunkInput) -> Written:
+    async def answers(self, chunk: HistoryChunk, given: ChunkInput) -> Written:
         """The model's answers, then the fallback model's, each told what the former one broke."""
         refusals: list[Refusal] = []
         told: tuple[Refusal, ...] = ()

@@ -1,0 +1,317 @@
+"""Writing summaries in the background: states, versions, redoing, pressure, ceilings, pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+import pytest
+from PIL import Image as Picture
+
+from app.domain.config import MemoryConfig
+from app.domain.events import BackgroundChanged, ModelCalled, SummaryChanged
+from app.domain.messages import Image, Message, ModelReply, ModelRequest, Text, Usage
+from app.domain.screens import ScreenDiff
+from app.domain.summaries import SummaryStatus
+from app.domain.tasks import Recovery, Spent, StepRecord
+from app.errors import ModelError, ModelQuota, ModelUnavailable
+from app.memory.summaries import Summaries
+from tests.unit.memory.desk import Artifacts, Background, ports
+from tests.unit.memory.steps import observation
+from tests.unit.memory.steps import step as plain_step
+
+GOOD = "I tapped the button that the plan names, and another page was shown."
+BAD = "I successfully tapped the button, and another page was shown."
+Answer = str | ModelError
+READY, FAILED, STALE = (
+    SummaryStatus.VISUAL_READY,
+    SummaryStatus.VISUAL_FAILED,
+    SummaryStatus.STALE,
+)
+
+
+class Scripted:
+    """Answers in order; the last answer again and again."""
+
+    def __init__(self, *answers: Answer, cost: float = 0.0) -> None:
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+        self.cost = cost
+        self.at_once = 0
+        self.most_at_once = 0
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        self.requests.append(request)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(0)
+        self.at_once -= 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, ModelError):
+            raise answer
+        return ModelReply(
+            message=Message(role="model", parts=(Text(text=answer),)),
+            usage=Usage(prompt=1_000, output=50),
+            provider="test",
+            model="lite" if request.lite else "full",
+            cost_usd=self.cost,
+        )
+
+
+class House:
+    """One task's summaries over a scripted model."""
+
+    def __init__(self, *answers: Answer, cost: float = 0.0, **settings: object) -> None:
+        self.model = Scripted(*answers, cost=cost)
+        self.config = MemoryConfig.model_validate(settings)
+        made, self.recorder, self.artifacts, self.clock = ports(self.model)
+        self.background = Background()
+        self.told: dict[int, str] = {}
+        self.summaries = Summaries(
+            made, self.config, self.background, self.told.__setitem__, spent=Spent()
+        )
+
+    async def write(self, *steps: StepRecord) -> None:
+        for step in steps:
+            self.summaries.submit(step)
+        await self.background.done()
+
+    @property
+    def changes(self) -> list[SummaryChanged]:
+        return self.recorder.of(SummaryChanged)
+
+    @property
+    def moves(self) -> list[str]:
+        return [e.state for e in self.recorder.of(BackgroundChanged)]
+
+
+def step(number: int) -> StepRecord:
+    return plain_step(number)
+
+
+async def test_a_step_is_summarised_recorded_indexed_and_told() -> None:
+    house = House(GOOD)
+    await house.write(step(1), step(2))
+    assert [(c.step_number, c.status) for c in house.changes] == [(1, READY), (2, READY)]
+    summary = house.changes[0].summary
+    assert summary is not None and summary.version == 1 and summary.text == GOOD
+    assert summary.evidence.model == "full" and summary.evidence.decision_image_name is None
+    assert house.told == {1: GOOD, 2: GOOD}
+    assert [(e.step_number, e.kind.value) for e in house.recorder.index] == [
+        (1, "summary"),
+        (2, "summary"),
+    ]
+    assert house.summaries.recent(1) == ((2, GOOD),)
+    assert house.summaries.counts() == {READY: 2}
+    assert len(house.recorder.of(ModelCalled)) == 2
+
+
+async def test_submitting_returns_at_once_and_one_call_runs_at_a_time() -> None:
+    house = House(GOOD)
+    for number in range(1, 21):
+        house.summaries.submit(step(number))
+    assert house.model.requests == [] and len(house.background.jobs) == 1
+    await house.background.done()
+    assert house.model.most_at_once == 1 and len(house.told) == 20
+
+
+async def test_a_refused_text_is_asked_for_again_with_the_reasons() -> None:
+    house = House(BAD, GOOD)
+    await house.write(step(1))
+    (change,) = house.changes
+    assert change.status is READY and change.attempts == 2
+    assert {r.rule for r in change.refusals} == {"judging_word"}
+    second = house.model.requests[1].messages[0].text
+    assert "# CORRECTION" in second and "judging_word: “successfully” judges" in second
+
+
+async def test_what_never_passes_fails_within_bounds_and_is_tried_again_when_idle() -> None:
+    house = House(BAD, background_attempts=2, background_redos=2)
+    await house.write(step(1), step(2))
+    assert [(c.step_number, c.status) for c in house.changes] == [(1, FAILED), (2, FAILED)]
+    assert len(house.model.requests) == 2 * 2 * 3
+    assert house.told == {}
+    order = [r.step_number for r in house.model.requests]
+    assert order[:4] == [1, 1, 2, 2], "what waits comes before what is tried again"
+
+
+async def test_a_failed_one_becomes_ready_by_a_later_version() -> None:
+    house = House(BAD, BAD, GOOD)
+    await house.write(step(1))
+    assert [c.status for c in house.changes] == [FAILED, READY]
+    newest = house.summaries.of(1)
+    assert newest is not None and newest.version == 2 and house.told == {1: GOOD}
+
+
+async def test_a_rejected_one_is_stale_and_written_anew_while_the_old_one_serves() -> None:
+    house = House(GOOD, BAD, GOOD.replace("tapped", "pressed"))
+    await house.write(step(1))
+    await house.summaries.reject(step(1), "the reviewer saw something else")
+    assert house.summaries.of(1) is not None and house.summaries.book.status(1) is STALE
+    await house.background.done()
+    assert [c.status for c in house.changes] == [READY, STALE, READY]
+    assert [s.version for s in house.summaries.book.versions(1)] == [1, 2]
+    assert "pressed" in house.told[1]
+
+
+async def test_lite_mode_redoes_violations_with_the_full_model() -> None:
+    house = House(BAD, GOOD, GOOD, summary_lite=True)
+    await house.write(step(1))
+    assert [r.lite for r in house.model.requests] == [True, True, False]
+    assert [c.status for c in house.changes] == [READY, STALE, READY]
+    first, _, last = house.changes
+    assert first.summary is not None and first.summary.lite
+    assert last.summary is not None and not last.summary.lite and last.summary.version == 2
+
+
+async def test_an_important_omission_is_redone() -> None:
+    kept = step(1).model_copy(update={"remembered": {"total": "¥1,280"}, "notes": ("order",)})
+    whole = "I kept ¥1,280 as the total and wrote the note order."
+    house = House(GOOD, whole)
+    await house.write(kept)
+    assert [c.status for c in house.changes] == [READY, STALE, READY]
+    assert house.changes[0].reason == "left out: the kept value total, the note order"
+    assert house.changes[-1].reason == "" and house.told[1] == whole
+    repaired = step(2).model_copy(
+        update={"recoveries": (Recovery(trigger="error", diagnosis="a dialog"),)}
+    )
+    house = House(GOOD, background_redos=1)
+    await house.write(repaired)
+    assert "the Failure Analyzer's intervention" in house.changes[0].reason
+
+
+async def test_a_contradiction_of_the_validator_is_marked() -> None:
+    house = House("I tapped the button, and nothing changed on the screen.")
+    await house.write(step(1))
+    summary = house.summaries.of(1)
+    assert summary is not None and "nothing changed" in summary.conflict
+    unmoved = step(1).model_copy(update={"diff": ScreenDiff(changed=False)})
+    house = House("I tapped the button, and nothing changed on the screen.")
+    await house.write(unmoved)
+    summary = house.summaries.of(1)
+    assert summary is not None and summary.conflict == ""
+
+
+async def test_shadow_mode_writes_and_tells_nobody() -> None:
+    house = House(GOOD, visual_step_summary_shadow=True)
+    await house.write(step(1))
+    assert house.changes[0].status is READY and house.told == {}
+
+
+async def test_quota_pressure_goes_to_lite_then_pauses_then_comes_back() -> None:
+    quota = ModelQuota("used up")
+    house = House(quota, quota, GOOD, background_pause=30, background_redos=0)
+    await house.write(*(step(n) for n in range(1, 12)))
+    assert house.moves == ["lite", "paused", "lite", "running"]
+    assert [r.lite for r in house.model.requests[:4]] == [False, True, False, True]
+    assert house.clock.slept == [30.0]
+    assert house.summaries.counts() == {FAILED: 2, READY: 9}
+
+
+async def test_a_dead_model_makes_pauses_that_grow_and_no_step_is_lost() -> None:
+    house = House(ModelUnavailable("503"), background_failures=3, background_redos=0)
+    await house.write(*(step(n) for n in range(1, 9)))
+    assert set(house.moves) == {"paused"}
+    assert house.clock.slept == [30.0, 60.0, 120.0, 240.0, 480.0]
+    assert house.summaries.counts() == {FAILED: 8}
+    assert all(c.reason for c in house.changes)
+
+
+async def test_closing_in_a_pause_leaves_the_rest_pending() -> None:
+    house = House(ModelUnavailable("503"), background_failures=1, background_redos=0)
+    held = asyncio.Event()
+
+    async def never(seconds: float) -> None:
+        held.set()
+        await asyncio.Event().wait()
+
+    house.clock.sleep = never  # type: ignore[method-assign]
+    for number in range(1, 6):
+        house.summaries.submit(step(number))
+    await asyncio.wait_for(held.wait(), 5)
+    await house.summaries.flush(0.01)
+    await house.background.done()
+    assert house.summaries.counts() == {FAILED: 1, SummaryStatus.PENDING: 4}
+    again = House(GOOD)
+    steps = [step(n) for n in range(1, 6)]
+    states = {n: house.summaries.book.status(n) for n in range(1, 6)}
+    again.summaries.take_up(steps, states, {})
+    await again.background.done()
+    assert again.summaries.counts() == {READY: 5}
+
+
+@pytest.mark.parametrize(
+    ("settings", "cost", "calls"),
+    [({"background_tokens": 3_000}, 0.0, 3), ({"background_cost_usd": 0.5}, 0.2, 3)],
+)
+async def test_a_ceiling_stops_the_writing_visibly(
+    settings: dict[str, float], cost: float, calls: int
+) -> None:
+    house = House(GOOD, cost=cost, **settings)
+    await house.write(*(step(n) for n in range(1, 10)))
+    assert len(house.model.requests) == calls
+    assert house.moves == ["stopped"]
+    assert house.summaries.counts() == {READY: 3, SummaryStatus.PENDING: 6}
+    house.summaries.submit(step(10))
+    await house.background.done()
+    assert len(house.model.requests) == calls
+
+
+def png(colour: str) -> bytes:
+    stream = io.BytesIO()
+    Picture.new("RGB", (360, 780), colour).save(stream, "PNG")
+    return stream.getvalue()
+
+
+async def with_pictures(artifacts: Artifacts, *, before: str, after: str) -> StepRecord:
+    made = step(1)
+    shot = await artifacts.put(png(before), "image/png")
+    later = await artifacts.put(png(after), "image/png")
+    return made.model_copy(
+        update={
+            "observation": made.observation.model_copy(update={"screenshot": shot}),
+            "after": observation(2).model_copy(update={"screenshot": later}),
+        }
+    )
+
+
+def images(request: ModelRequest) -> list[Image]:
+    return [p for m in request.messages for p in m.parts if isinstance(p, Image)]
+
+
+async def test_the_pictures_that_exist_are_sent_marked_and_named() -> None:
+    house = House("I read the total of 4,711 in the picture of the page.")
+    shown = await with_pictures(house.artifacts, before="white", after="navy")
+    await house.write(shown)
+    sent = images(house.model.requests[0])
+    assert len(sent) == 2 and all(i.data.startswith(b"\xff\xd8") for i in sent)
+    marked = Picture.open(io.BytesIO(sent[0].data)).convert("RGB")
+    colours = marked.getcolors(marked.width * marked.height) or []
+    reddish = sum(n for n, (r, g, b) in colours if r > 180 and g < 140 and b < 140)  # type: ignore[misc]
+    assert reddish > 50, "the action's ring is drawn"
+    (change,) = house.changes
+    assert change.summary is not None
+    evidence = change.summary.evidence
+    assert evidence.decision_image_name == sent[0].ref.sha256
+    assert evidence.post_image_name == sent[1].ref.sha256
+    assert [p.sha256 for p in change.pictures] == [i.ref.sha256 for i in sent]
+    assert change.summary.image_only == ("4,711",)
+
+
+async def test_a_post_picture_that_is_not_independent_is_not_sent() -> None:
+    house = House(GOOD)
+    await house.write(await with_pictures(house.artifacts, before="white", after="white"))
+    assert len(images(house.model.requests[0])) == 1
+    house = House(GOOD, include_pre_image=False, include_post_image_when_available=False)
+    await house.write(await with_pictures(house.artifacts, before="white", after="navy"))
+    assert images(house.model.requests[0]) == []
+
+
+async def test_waiting_for_a_range_ends_when_it_is_settled_or_hopeless() -> None:
+    house = House(GOOD)
+    for number in (1, 2, 3):
+        house.summaries.submit(step(number))
+    assert await house.summaries.settled(1, 2, 5)
+    assert set(house.summaries.counts()) <= {READY, SummaryStatus.PENDING}
+    await house.background.done()
+    assert await house.summaries.settled(1, 9, 0.01), "what is not expected is not waited for"
