@@ -14,6 +14,8 @@ from app.memory.tokens import count_text, cut_text
 
 SUMMARY_TOKENS = 40
 """What a step's line takes from its summary."""
+POINTS_TOKENS = 150
+"""What a cut chunk says of its open points."""
 CHUNK_TOKENS = 450
 """Bound of one chunk's text; the rest of it is one recall away."""
 
@@ -59,7 +61,7 @@ class Piece(Value):
     summary: Literal["", "said", "dropped"] = ""
     """Of a line: whether it tells its step's summary, or had to leave it out."""
     whole: bool = True
-    """False for a chunk that was cut."""
+    """False for a chunk that does not name all its open points."""
     index: tuple[str, ...] = ()
     """An era's line for each chunk in it."""
     sets: Sets = Sets()
@@ -124,22 +126,24 @@ def ledger_piece(chunk: HistoryChunk, facts: Sequence[Fact]) -> Piece:
 
 
 def chunk_piece(chunk: HistoryChunk, since: float, until: float) -> Piece:
-    """A chunk's two written bands under its range."""
+    """A chunk's two written bands under its range; a long one is cut, its open points are not."""
     named = f"Steps {range_text(chunk.start_step, chunk.end_step)}"
-    head = f"{named} ({span_text(since, until)}):"
     body = chunk.digest.removeprefix(f"{named}:").lstrip()
-    whole = count_text(body) <= CHUNK_TOKENS
-    if not whole:
+    if count_text(body) > CHUNK_TOKENS:
         again = f"… (recall_history(step_range=[{chunk.start_step},{chunk.end_step}]) has the rest)"
         body = cut_text(body, CHUNK_TOKENS - count_text(again)) + again
+    points = chunk.capsule.unresolved if chunk.capsule is not None else ()
+    points = tuple(" ".join(point.split()) for point in points)
+    if missing := "; ".join(point for point in points if point not in body):
+        body += f"\n  unresolved: {cut_text(missing, POINTS_TOKENS)}"
     return Piece(
         kind=PieceKind.CHUNK,
         start=chunk.start_step,
         end=chunk.end_step,
-        text=f"{head} {body}",
+        text=f"{named} ({span_text(since, until)}): {body}",
         since=since,
         until=until,
-        whole=whole,
+        whole=all(point in body for point in points),
     )
 
 
