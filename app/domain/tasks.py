@@ -1,4 +1,7 @@
-"""Tasks: what was asked for, under which limits, and in which state it is."""
+"""Tasks: what was asked for, under which limits, and in which state it is.
+
+Longer than 300 lines: one task and all that is recorded of it, value by value.
+"""
 
 from __future__ import annotations
 

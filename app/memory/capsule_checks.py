@@ -2,6 +2,8 @@
 
 A capsule replaces the steps in the operator's prompt, so what was learned must survive in it:
 notes, verified facts with their source, open checks, readings that contradict each other.
+
+Longer than 300 lines: every rule a capsule must keep stands here, to be reviewed in one piece.
 """
 
 from __future__ import annotations
