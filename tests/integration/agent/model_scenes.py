@@ -126,7 +126,7 @@ def _refused(text: str) -> Make:
 
 
 LONG = error(429, "RESOURCE_EXHAUSTED", "later", {"retryDelay": "600s"})
-FAST = {"timeout": 0.25}
+FAST = {"timeout": 0.8}
 
 SCENES: dict[str, Scene] = {
     "ok": Scene(),
