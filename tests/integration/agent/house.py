@@ -88,6 +88,7 @@ class House(AbstractAsyncContextManager["House"]):
         *,
         agent: AgentConfig | None = None,
         memory: MemoryConfig | None = None,
+        summaries: bool = False,
         appium: AppiumConfig = APPIUM,
         timeout: float = 5.0,
         max_attempts: int = 2,
@@ -107,7 +108,7 @@ class House(AbstractAsyncContextManager["House"]):
             appium=appium,
             agent=agent or AgentConfig(keep_alive=0.05),
             # What writes in the background would use up the script of the model's server.
-            memory=(memory or MemoryConfig()).model_copy(update={"visual_step_summary": False}),
+            memory=(memory or MemoryConfig()).model_copy(update={"visual_step_summary": summaries}),
             ocr=OcrConfig(enabled=False),
             secrets={k: SecretStr(v) for k, v in (secrets or {}).items()},
             **settings,

@@ -1,0 +1,144 @@
+"""Whole tasks beside a summariser that works, and beside ones that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from app.domain.config import MemoryConfig
+from app.domain.events import BackgroundChanged, ModelCalled
+from app.domain.summaries import SummaryStatus
+from app.domain.tasks import TaskState
+from tests.integration.agent.house import House, android, check_record, soon, tap
+from tests.integration.agent.scene import around
+from tests.stand_ins.appium_server import StandIn
+from tests.stand_ins.gemini_server import (
+    Behaviour,
+    GeminiServer,
+    Recorded,
+    hang,
+    quota,
+    says,
+    unavailable,
+)
+
+READY, FAILED, PENDING = (
+    SummaryStatus.VISUAL_READY,
+    SummaryStatus.VISUAL_FAILED,
+    SummaryStatus.PENDING,
+)
+TAPS = 5
+LIMITS = {"seconds": 600_000}
+"""The clock of these tests jumps over every pause."""
+
+
+class Trouble(NamedTuple):
+    answer: Callable[[], Behaviour]
+    ends_in: set[SummaryStatus]
+    moves: set[str]
+    outcomes: set[str]
+
+
+TROUBLE = {
+    "garbage": Trouble(lambda: says("## Successfully entered 4711"), {FAILED}, set(), {"ok"}),
+    "503 all day": Trouble(unavailable, {FAILED, PENDING}, {"paused"}, {"model_unavailable"}),
+    "out of quota": Trouble(quota, {FAILED, PENDING}, {"lite", "paused"}, {"model_quota"}),
+    "never": Trouble(hang, {FAILED, PENDING}, set(), {"model_timeout"}),
+}
+
+
+async def test_every_step_of_a_task_gets_its_summary(folder: Path, phone: StandIn) -> None:
+    with GeminiServer(around(*(tap() for _ in range(TAPS)))) as server:
+        async with House(folder, server, android(phone.url), summaries=True) as house:
+            task = await house.run()
+            steps = len((await house.history(task.task_id)).steps)
+
+            async def written() -> bool:
+                return await house.queries.memory.counts(task.task_id) == {READY: steps}
+
+            await soon(written)
+            history = await house.history(task.task_id)
+            check_record(await house.stored(task.task_id), history)
+            summaries = await house.queries.memory.summaries(task.task_id)
+            calls = await house.events(task.task_id, ModelCalled)
+    assert task.state is TaskState.COMPLETED
+    assert [s.step_number for s in summaries] == list(range(1, steps + 1))
+    for view in summaries:
+        assert view.newest is not None and view.newest.evidence.decision_image_name
+    background = [c.call for c in calls if c.call.role == "summarizer"]
+    assert len(background) >= steps and all(c.outcome == "ok" for c in background)
+    assert history.background["summarizer"].usage.total > 0
+    assert all(c.call.figures.waits == 0 for c in calls if c.call.figures is not None)
+
+
+@pytest.mark.parametrize("name", TROUBLE)
+async def test_a_task_goes_on_whatever_the_summariser_does(
+    folder: Path, phone: StandIn, name: str
+) -> None:
+    trouble = TROUBLE[name]
+    memory = MemoryConfig(background_redos=0, background_failures=2, background_deadline=4)
+
+    def answer(_: Recorded) -> Behaviour:
+        return trouble.answer()
+
+    with GeminiServer(around(*(tap() for _ in range(TAPS))), background=answer) as server:
+        device = android(phone.url)
+        async with House(
+            folder, server, device, memory=memory, timeout=3.0, summaries=True
+        ) as house:
+            task = await house.run(limits=LIMITS)
+            task_id = task.task_id
+
+            async def told() -> bool:
+                counts = await house.queries.memory.counts(task_id)
+                return FAILED in counts and set(counts) <= trouble.ends_in
+
+            await soon(told)
+            server.closing.set()
+        async with House(folder, None, device) as later:
+            history = await later.history(task_id)
+            check_record(await later.stored(task_id), history)
+            calls = [c.call for c in await later.events(task_id, ModelCalled)]
+            moves = {m.state for m in await later.events(task_id, BackgroundChanged)}
+    assert task.state is TaskState.COMPLETED, task.reason
+    assert len(history.steps) == TAPS + 1
+    assert set(history.summary_states) == set(range(1, TAPS + 2))
+    assert set(history.summary_states.values()) <= trouble.ends_in | {READY}
+    assert {c.outcome for c in calls if c.role == "summarizer"} >= trouble.outcomes
+    assert trouble.moves <= moves
+    assert all(c.figures.waits == 0 for c in calls if c.figures is not None)
+
+
+async def test_what_was_left_pending_is_written_at_the_next_start(
+    folder: Path, phone: StandIn
+) -> None:
+    device = android(phone.url)
+    script = around(*(tap() for _ in range(TAPS)))
+    memory = MemoryConfig(background_tokens=0)
+    with GeminiServer(script) as server:
+        async with House(folder, server, device, memory=memory, summaries=True) as house:
+            task = await house.run()
+            counts = await house.queries.memory.counts(task.task_id)
+            (stopped,) = await house.events(task.task_id, BackgroundChanged)
+            assert not server.background_requests
+    assert counts == {PENDING: TAPS + 1} and stopped.state == "stopped"
+    async with House(folder, None, device, summaries=True) as house:
+
+        async def written() -> bool:
+            return await house.queries.memory.counts(task.task_id) == {READY: TAPS + 1}
+
+        await soon(written)
+
+
+async def test_with_the_switch_off_nothing_is_expected_or_asked(
+    folder: Path, phone: StandIn
+) -> None:
+    switches = {"visual_step_summary": False}
+    with GeminiServer(around(tap(), tap())) as server:
+        async with House(folder, server, android(phone.url), summaries=True) as house:
+            task = await house.run(switches=switches)
+            history = await house.history(task.task_id)
+    assert history.summary_states == {} and not server.background_requests
