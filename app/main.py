@@ -25,6 +25,7 @@ from app.storage.lock import DataDirLock
 from app.storage.migrations import migrate
 from app.storage.queries import Queries
 from app.storage.repositories import TaskRepository
+from app.tasks.archive import Archive
 from app.tasks.bus import Bus
 from app.tasks.clock import SystemClock
 from app.tasks.service import TaskService
@@ -112,6 +113,17 @@ async def _running(app: FastAPI, settings: Settings, *, demo: bool) -> AsyncIter
             own_origins=own_origins(settings),
         )
         app.state.service = TaskService(stores, worker, bus, settings.limits, clock)
+        archive = app.state.archive = Archive(
+            db,
+            artifacts,
+            settings.data_dir,
+            settings.perception,
+            bus.publish,
+            clock,
+            worker.background,
+            worker.reader(),
+        )
+        await archive.tidy()
         app.state.queries = Queries(db, artifacts)
         app.state.artifacts = artifacts
         configured = settings.device_configs()

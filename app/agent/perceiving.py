@@ -95,9 +95,18 @@ def _readable(source: UiSource) -> bytes:
 
 def index_screen(run: Run, seen: Observation) -> None:
     """Makes a decision screen's texts findable under the step that saw them."""
+    run.index(TextKind.SCREEN, screen_text(seen))
+    run.index(TextKind.APP, app_text(seen))
+
+
+def screen_text(seen: Observation) -> str:
+    """What can be read on a screen, line by line."""
     lines = [seen.title, seen.alert.text if seen.alert else "", *seen.toasts]
     for element in seen.tree.elements:
         lines.append(" ".join(t for t in (element.text, element.value, element.hint) if t))
-    text = "\n".join(dict.fromkeys(line for line in lines if line))
-    run.index(TextKind.SCREEN, text[:INDEX_CHARACTERS])
-    run.index(TextKind.APP, " ".join(t for t in (seen.package, seen.activity, seen.url) if t))
+    return "\n".join(dict.fromkeys(line for line in lines if line))[:INDEX_CHARACTERS]
+
+
+def app_text(seen: Observation) -> str:
+    """What is in front, by its names."""
+    return " ".join(t for t in (seen.package, seen.activity, seen.url) if t)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends
 from fastapi.security import HTTPBearer
 
-from app.api import artifacts, devices, events, health, records, tasks
+from app.api import artifacts, devices, events, health, imports, records, tasks
 from app.api.problems import PROBLEMS, install
 
 __all__ = ["OPENAPI_URL", "PREFIX", "build_router", "install"]
@@ -22,7 +22,7 @@ def build_router() -> APIRouter:
     """All routes of the API, health included."""
     router = APIRouter()
     versioned = APIRouter(prefix=PREFIX, responses=PROBLEMS, dependencies=[BEARER])
-    for part in (tasks, records, artifacts, events, devices, health):
+    for part in (tasks, imports, records, artifacts, events, devices, health):
         versioned.include_router(part.router)
     router.include_router(versioned)
     router.include_router(events.sockets, prefix=PREFIX)

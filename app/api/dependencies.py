@@ -10,11 +10,16 @@ from starlette.requests import HTTPConnection
 from app.domain.config import ServerConfig
 from app.domain.ports import Artifacts
 from app.storage.queries import Queries
+from app.tasks.archive import Archive
 from app.tasks.service import TaskService
 
 
 def _service(connection: HTTPConnection) -> TaskService:
     return cast(TaskService, connection.app.state.service)
+
+
+def _archive(connection: HTTPConnection) -> Archive:
+    return cast(Archive, connection.app.state.archive)
 
 
 def _queries(connection: HTTPConnection) -> Queries:
@@ -30,6 +35,7 @@ def _server(connection: HTTPConnection) -> ServerConfig:
 
 
 ServiceDep = Annotated[TaskService, Depends(_service)]
+ArchiveDep = Annotated[Archive, Depends(_archive)]
 QueriesDep = Annotated[Queries, Depends(_queries)]
 ArtifactsDep = Annotated[Artifacts, Depends(_artifacts)]
 ServerDep = Annotated[ServerConfig, Depends(_server)]

@@ -172,3 +172,22 @@ class Health(BaseModel):
     providers: list[str]
     figures: HealthFigures
     disk: DiskUse
+
+
+class ImportBody(Body):
+    """A recording in the data directory."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """Of its folder; `artemis import` lays it in."""
+
+
+class ImportAnswer(BaseModel):
+    """What is still to be done for an imported run."""
+
+    task: str
+    pictures: int
+    """Whose text is not read yet."""
+    problem: str
+    """Why they will not be read; empty while they can be."""
+    settled: bool
+    """Nothing more will be done."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from app.api.dependencies import BY_API, QueriesDep, ServiceDep, TaskId
+from app.api.dependencies import BY_API, ArchiveDep, QueriesDep, ServiceDep, TaskId
 from app.api.schemas import (
     AnswerBody,
     DecisionBody,
@@ -63,9 +63,10 @@ async def read(
 
 
 @router.delete("/{task_id}", status_code=204)
-async def delete(task_id: TaskId, service: ServiceDep) -> None:
+async def delete(task_id: TaskId, service: ServiceDep, archive: ArchiveDep) -> None:
     """Removes an ended task with everything recorded about it."""
     await service.delete(task_id)
+    await archive.tidy()
 
 
 @router.post("/{task_id}/pause", status_code=202)

@@ -44,8 +44,10 @@ class Client:
     async def get(self, path: str, **params: object) -> Any:
         return await self._send("GET", path, params={k: v for k, v in params.items() if v})
 
-    async def post(self, path: str, body: object = None, **headers: str) -> Any:
-        return await self._send("POST", path, json=body, headers=headers)
+    async def post(
+        self, path: str, body: object = None, *, seconds: float = TIMEOUT, **headers: str
+    ) -> Any:
+        return await self._send("POST", path, json=body, headers=headers, timeout=seconds)
 
     async def delete(self, path: str) -> None:
         await self._send("DELETE", path)

@@ -111,6 +111,41 @@ def delete(task_id: TaskId) -> None:
     _run(lambda settings: tasks_command.delete(settings, task_id))
 
 
+@app.command("import")
+def import_run(
+    path: Annotated[Path, typer.Argument(help="Folder with task.json and steps.jsonl.")],
+    as_json: AsJson = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Return when the text of its pictures is read.")
+    ] = False,
+) -> None:
+    """Make a recorded run a task like any other, to be read, searched and played back."""
+    from app.cli import archive
+
+    _run(lambda settings: archive.take_in(settings, path, as_json=as_json, wait=wait))
+
+
+@app.command()
+def recall(
+    task_id: TaskId,
+    query: Annotated[
+        str, typer.Argument(help="What to look for; none with --steps: a ledger.")
+    ] = "",
+    steps: Annotated[str, typer.Option(help="Only these steps, as in 7-12.")] = "",
+    details: Annotated[bool, typer.Option("--details", help="The steps' facts too.")] = False,
+    images: Annotated[bool, typer.Option("--images", help="Name the best step's picture.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search what was recorded of a task, as the agent itself can."""
+    from app.cli import recall as recall_command
+
+    _run(
+        lambda settings: recall_command.recall(
+            settings, task_id, query, steps, details=details, images=images, as_json=as_json
+        )
+    )
+
+
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Say what is missing and how to get it."""
@@ -204,6 +239,28 @@ def bench_prompt(
     from app.bench import prompt as bench
 
     _run(lambda settings: bench.main(settings, steps, as_json=as_json))
+
+
+@bench_app.command("recall")
+def bench_recall(
+    steps: Annotated[int, typer.Option(help="Steps with about ten texts each.")] = 100_000,
+    as_json: AsJson = False,
+) -> None:
+    """Recall against the plain full-text query: time, and planted answers found."""
+    from app.bench import recall as bench
+
+    _run(lambda settings: bench.main(steps, as_json=as_json))
+
+
+@bench_app.command("questions")
+def bench_questions(
+    path: Annotated[Path, typer.Argument(help="Folder of recorded runs with questions.")],
+    as_json: AsJson = False,
+) -> None:
+    """Import recorded runs and ask recall their questions."""
+    from app.bench import questions as bench
+
+    _run(lambda settings: bench.main(settings, path, as_json=as_json))
 
 
 def _read_schema(path: Path) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Insert, insert, select
 
 from app.domain.actions import Outcome, Receipt, Verdict
 from app.domain.events import (
@@ -175,17 +176,7 @@ class TaskRepository:
 
     async def _create(self, task_id: str, spec: TaskSpec, key: str) -> Task:
         now = self._clock.now()
-        row = insert(tables.task).values(
-            **_NEW_TASK,
-            task_id=task_id,
-            idempotency_key=key or None,
-            spec=to_document(spec),
-            goal=spec.goal,
-            device=spec.device,
-            state=TaskState.QUEUED.value,
-            created_at=now,
-            updated_at=now,
-        )
+        row = new_task(task_id, spec, now, key)
 
         def write(connection: Connection) -> Written:
             connection.execute(row)
@@ -210,6 +201,21 @@ class TaskRepository:
     def _announce(self, written: Written | None) -> None:
         for event in written.events if written else ():
             self._bus(event)
+
+
+def new_task(task_id: str, spec: TaskSpec, at: datetime, key: str = "") -> Insert:
+    """The row of a queued task; its first event is still to be appended."""
+    return insert(tables.task).values(
+        **_NEW_TASK,
+        task_id=task_id,
+        idempotency_key=key or None,
+        spec=to_document(spec),
+        goal=spec.goal,
+        device=spec.device,
+        state=TaskState.QUEUED.value,
+        created_at=at,
+        updated_at=at,
+    )
 
 
 def _startable(resume: bool) -> Any:
