@@ -82,7 +82,7 @@ class Rewriting:
         if self._must_fold(new):
             return self._fold(new)
         if not self._fits(new):
-            over = count_text(new.text) - self.budget
+            over = new.tokens - self.budget
             new = self._frozen(kept, self._with_ledgers(pieces, over), through, old.owed)
         return new if self._fits(new) else self._fold(new)
 
@@ -195,15 +195,13 @@ class Rewriting:
         return self.budget - count_text(frozen_text(self.goal, kept, []))
 
     def _fits(self, new: Frozen) -> bool:
-        return count_text(new.text) <= self.budget
+        return new.tokens <= self.budget
 
     def _must_fold(self, new: Frozen) -> bool:
         """Whether something in F has outgrown its bound, or an open point has no line in it."""
         chunks = [p for p in new.pieces if p.kind is PieceKind.CHUNK]
-        kept = sum(p.tokens for p in new.pieces if p.kind is PieceKind.KEPT)
-        kept += sum(count_text(line) + 1 for line in new.kept)
         owed = self.shelf.unresolved({p.start for p in chunks if p.whole}).total
-        return len(chunks) > MAX_CHUNKS or kept > self._kept_limit or owed > new.owed
+        return len(chunks) > MAX_CHUNKS or new.kept_tokens > self._kept_limit or owed > new.owed
 
     def _line(self, number: int) -> Piece:
         return line_piece(self.shelf.facts[number], self.shelf.summaries.get(number, ""))

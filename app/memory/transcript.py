@@ -173,7 +173,7 @@ class Transcript:
         listed = count_text(elements)
         return ZoneTokens(
             stable=self._stable_tokens,
-            frozen=count_text(self.frozen.text),
+            frozen=self.frozen.tokens,
             active=self._active.tokens,
             tail=count_text(text) + listed + image,
             image=image,
@@ -190,9 +190,7 @@ class Transcript:
 
     def _with_news(self, facts: TailFacts, frozen: Frozen) -> TailFacts:
         """T with what F does not say: kept items, the last exit state, late summaries."""
-        held = sum(count_text(line) + 1 for line in frozen.kept)
-        held += sum(p.tokens for p in frozen.pieces if p.kind is PieceKind.KEPT)
-        room = max(SINCE_TOKENS, self.config.kept_tokens - held)
+        room = max(SINCE_TOKENS, self.config.kept_tokens - frozen.kept_tokens)
         lines = bounded(self.kept.since(frozen.step - 1, frozen.step), room)
         left = self.shelf.exit_state()
         if left is not None and left.line.partition(": ")[2].strip('"') not in frozen.text:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
 from app.domain.memory import Departure, PromptFigures, ZoneTokens
 from app.domain.messages import Message, ToolSpec
-from app.memory.pieces import Piece
+from app.memory.pieces import Piece, PieceKind
+from app.memory.tokens import count_text
 
 
 class Stable(NamedTuple):
@@ -47,6 +49,17 @@ class Frozen:
     """Steps that stand in A as an excerpt since then."""
     ratio: float = 1.0
     """Real tokens per estimated one, as known then."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated tokens of the text."""
+        return count_text(self.text)
+
+    @cached_property
+    def kept_tokens(self) -> int:
+        """Estimated tokens of the kept block, the lines added behind it included."""
+        added = sum(p.tokens for p in self.pieces if p.kind is PieceKind.KEPT)
+        return added + sum(count_text(line) + 1 for line in self.kept)
 
     def to_json(self) -> str:
         return _FROZEN.dump_json(self).decode()
