@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from app.domain.config import MemoryConfig
-from app.domain.events import BackgroundChanged, ModelCalled
-from app.domain.summaries import SummaryStatus
+from app.domain.config import AgentConfig, MemoryConfig
+from app.domain.events import BackgroundChanged, ChunkClosed, ModelCalled
+from app.domain.summaries import ChunkState, SummaryStatus
 from app.domain.tasks import TaskState
 from tests.integration.agent.house import House, android, check_record, soon, tap
 from tests.integration.agent.scene import around
@@ -142,3 +142,23 @@ async def test_with_the_switch_off_nothing_is_expected_or_asked(
             task = await house.run(switches=switches)
             history = await house.history(task.task_id)
     assert history.summary_states == {} and not server.background_requests
+
+
+async def test_a_closed_chunk_gets_its_capsule(folder: Path, phone: StandIn) -> None:
+    with GeminiServer(around(*(tap() for _ in range(14)))) as server:
+        agent = AgentConfig(identical_actions=100, keep_alive=0.05)
+        device = android(phone.url)
+        async with House(folder, server, device, agent=agent, summaries=True) as house:
+            task = await house.run()
+
+            async def written() -> bool:
+                chunks = await house.queries.memory.chunks(task.task_id)
+                return bool(chunks) and all(c.state is ChunkState.READY for c in chunks)
+
+            await soon(written)
+            chunk = (await house.queries.memory.chunks(task.task_id))[0]
+            closed = await house.events(task.task_id, ChunkClosed)
+            view = await house.queries.memory.chunk(task.task_id, chunk.start_step)
+    assert chunk.version == 1 and chunk.refusals == () and chunk.digest.startswith("Steps 1-")
+    assert closed[0].chunk.chunk_id == chunk.chunk_id and view.versions == (chunk,)
+    assert chunk.capsule is not None and chunk.capsule.intervals[-1].end_step == chunk.end_step
