@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,12 @@ from app.storage.migrations import migrate
 from tests.integration.agent.house import copy_template
 from tests.integration.agent.phones import turn_pages
 from tests.stand_ins.appium_server import StandIn, appium_stand_in
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imported_client() -> None:
+    """A second of import that no short time-out of a test should have to pay."""
+    importlib.import_module("google.genai")
 
 
 @pytest.fixture(scope="session")
