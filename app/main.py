@@ -122,6 +122,7 @@ async def _running(app: FastAPI, settings: Settings, *, demo: bool) -> AsyncIter
             clock,
             worker.background,
             worker.reader(),
+            worker.writing.write_task,
         )
         await archive.tidy()
         app.state.queries = Queries(db, artifacts)

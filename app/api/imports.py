@@ -33,6 +33,4 @@ async def pending(
 ) -> ImportAnswer:
     """What is still done in the background for an imported run."""
     left = await archive.pending(task_id, wait)
-    return ImportAnswer(
-        task=task_id, pictures=left.pictures, problem=left.problem, settled=left.settled
-    )
+    return ImportAnswer(task=task_id, settled=left.settled, **left._asdict())

@@ -189,5 +189,7 @@ class ImportAnswer(BaseModel):
     """Whose text is not read yet."""
     problem: str
     """Why they will not be read; empty while they can be."""
+    writing: bool
+    """Summaries and capsules are being written."""
     settled: bool
     """Nothing more will be done."""

@@ -20,7 +20,7 @@ LONG_POLL = 30.0
 
 
 async def take_in(settings: Settings, path: Path, *, as_json: bool, wait: bool) -> int:
-    """Imports a folder; with `wait`, until the text of its pictures is read."""
+    """Imports a folder; with `wait`, until pictures are read and summaries written."""
     async with connected(settings) as client:
         # A copy: the recording may be moved or changed later, the task's evidence not.
         name = await asyncio.to_thread(lay_in, path, settings.data_dir)

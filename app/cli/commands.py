@@ -116,7 +116,7 @@ def import_run(
     path: Annotated[Path, typer.Argument(help="Folder with task.json and steps.jsonl.")],
     as_json: AsJson = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Return when the text of its pictures is read.")
+        bool, typer.Option("--wait", help="Return when pictures are read and summaries written.")
     ] = False,
 ) -> None:
     """Make a recorded run a task like any other, to be read, searched and played back."""

@@ -25,17 +25,18 @@ WEIGHTS = {
     TextKind.ANSWER: 1.2,
     TextKind.ACTION: 1.15,
     TextKind.RECOVERY: 1.1,
-    TextKind.SUMMARY: 1.1,
     TextKind.VERDICT: 1.05,
     TextKind.SCREEN: 1.0,
     TextKind.OCR: 1.0,
-    TextKind.CHUNK: 0.95,
     TextKind.TOOL: 0.95,
     TextKind.THINKING: 0.9,
     TextKind.APP: 0.9,
     TextKind.PLAN: 0.75,
+    TextKind.SUMMARY: 0.4,
+    TextKind.CHUNK: 0.3,
 }
-"""How much a match says: what was kept on purpose most, what was only planned least."""
+"""How much a match says: what was kept on purpose most, what was only planned less,
+what retells other texts least."""
 SATURATION = 1.5
 LENGTH = 0.75
 """Share of a text's length that counts against it."""
@@ -113,11 +114,11 @@ def _shares(row: AnyRow, value: Mapping[str, float], usual: float) -> dict[str, 
 
 
 def _held(matches: Sequence[Match]) -> dict[str, float]:
-    """How much a step holds of each term, over its texts."""
+    """How much a step holds of each term: a screen read twice, or retold, says it once."""
     total: dict[str, float] = defaultdict(float)
     for match in matches:
         for token, share in match.shares.items():
-            total[token] += share
+            total[token] = max(total[token], share)
     return total
 
 

@@ -7,16 +7,17 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from app.domain.config import DeviceConfig, PerceptionConfig, Platform
-from app.domain.events import StoredEvent
+from app.domain.events import ChunkClosed, StoredEvent
 from app.domain.ports import Background, Clock, Ocr
 from app.domain.tasks import Task, TaskSpec
 from app.errors import ArtemisError, InvalidInput, NotFound
+from app.memory.chunks import Chunker
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
 from app.storage.devices import DeviceRepository
@@ -24,6 +25,7 @@ from app.storage.importing import store_run, unused
 from app.storage.pictures import StepPicture, unread_pictures
 from app.storage.recorder import TaskRecorder
 from app.storage.repositories import TaskRepository
+from app.storage.unwritten import tasks_with_unwritten
 from app.tasks.picture_texts import PictureTexts
 from app.tasks.recorded import RecordedRun, read_run
 from app.tasks.retelling import Retelling
@@ -32,6 +34,8 @@ FOLDER = "recordings"
 """In the data directory: the files of imported runs, one folder for each replay device."""
 FORGOTTEN_AFTER = 3_600.0
 """Seconds after which a recording that was laid in and not imported is rubbish."""
+GOES = 20
+"""Times the writers are begun again for one import; each has its own time limit."""
 LOOK_AGAIN = 0.5
 """Seconds between looks at what is left."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -45,10 +49,12 @@ class Pending(NamedTuple):
     """Whose text is not read yet."""
     problem: str = ""
     """Why they will not be read; empty while they can be."""
+    writing: bool = False
+    """Summaries and capsules are being written."""
 
     @property
     def settled(self) -> bool:
-        return not self.pictures or bool(self.problem)
+        return not self.writing and (not self.pictures or bool(self.problem))
 
 
 class Archive:
@@ -64,7 +70,9 @@ class Archive:
         clock: Clock,
         background: Background,
         ocr: Ocr | None = None,
+        write: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
+        """`write` writes the summaries and capsules of a task; without it there are none."""
         self._db = db
         self._artifacts = artifacts
         self._folder = data_dir / FOLDER
@@ -73,6 +81,8 @@ class Archive:
         self._clock = clock
         self._background = background
         self._ocr = ocr
+        self._write_task = write
+        self._writing: set[str] = set()
         self._devices = DeviceRepository(db, clock)
         self._reading: dict[str, bool] = {}
         """Tasks whose pictures this process took up, and whether it is done with them."""
@@ -99,7 +109,11 @@ class Archive:
         )
         await store_run(self._db, self._artifacts, self._publish, task_id, spec, told)
         await self._devices.put(config)
+        await self._close_chunks(task_id)
         await self._read_pictures(task_id)
+        if self._write_task is not None:
+            self._writing.add(task_id)
+            self._background.submit(f"summaries of {task_id}", partial(self._write, task_id))
         return await self._task(task_id)
 
     async def pending(self, task_id: str, wait: float = 0.0) -> Pending:
@@ -108,13 +122,11 @@ class Archive:
         Pictures that an earlier process left unread are taken up again.
         """
         await self._task(task_id)
-        left = await self._read_pictures(task_id)
-        if left.settled or not wait:
-            return left
+        left = await self._left(task_id)
         until = self._clock.monotonic() + wait
         while not left.settled and self._clock.monotonic() < until:
             await asyncio.sleep(min(LOOK_AGAIN, wait))
-            left = await self._read_pictures(task_id)
+            left = await self._left(task_id)
         return left
 
     async def tidy(self) -> None:
@@ -146,6 +158,34 @@ class Archive:
     async def _task(self, task_id: str) -> Task:
         return await TaskRepository(self._db, self._publish, self._clock).get(task_id)
 
+    async def _left(self, task_id: str) -> Pending:
+        left = await self._read_pictures(task_id)
+        return left._replace(writing=task_id in self._writing)
+
+    async def _close_chunks(self, task_id: str) -> None:
+        """The chunks that a live run would have closed on its way."""
+        recorder = self._recorder(task_id)
+        chunker = Chunker(task_id)
+        steps = (await recorder.history()).steps
+        closed = [chunk for step in steps for chunk in chunker.feed(step, {})]
+        if closed:
+            await recorder.record(*(ChunkClosed(chunk=chunk) for chunk in closed))
+
+    async def _write(self, task_id: str) -> None:
+        """Summaries and capsules, in several goes where the time of one is not enough."""
+        if self._write_task is None:
+            return
+        try:
+            for _ in range(GOES):
+                await self._write_task(task_id)
+                if task_id not in await tasks_with_unwritten(self._db):
+                    return
+        finally:
+            self._writing.discard(task_id)
+
+    def _recorder(self, task_id: str) -> TaskRecorder:
+        return TaskRecorder(self._db, self._artifacts, task_id, self._publish, self._clock)
+
     async def _read_pictures(self, task_id: str) -> Pending:
         """Begins to read what is unread, once; what could not be read is not tried again."""
         left = await unread_pictures(self._db, task_id)
@@ -162,8 +202,8 @@ class Archive:
         return Pending(len(left))
 
     async def _read(self, task_id: str, pictures: Sequence[StepPicture]) -> None:
-        recorder = TaskRecorder(self._db, self._artifacts, task_id, self._publish, self._clock)
         if self._ocr is not None:
+            recorder = self._recorder(task_id)
             texts = PictureTexts(self._ocr, self._artifacts, recorder, self._background)
             await texts.read_all(pictures)
         self._reading[task_id] = True

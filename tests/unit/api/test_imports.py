@@ -23,8 +23,15 @@ async def test_a_recording_becomes_a_task_and_goes_with_it(
     task = made.json()
     assert (made.status_code, task["steps"]) == (201, 20)
     assert made.headers["location"] == f"{API}/tasks/{task['task_id']}"
-    left = (await http.get(f"{API}/imports/{task['task_id']}", params={"wait": 5})).json()
-    assert left == {"task": task["task_id"], "pictures": 0, "problem": "", "settled": True}
+    left = (await http.get(f"{API}/imports/{task['task_id']}", params={"wait": 50})).json()
+    task_id = task["task_id"]
+    assert left == {
+        "task": task_id, "pictures": 0, "problem": "", "writing": False, "settled": True
+    }  # fmt: skip
+    events = (await http.get(f"{API}/tasks/{task_id}/events", params={"limit": 500})).json()
+    written = [e["event"] for e in events["events"] if e["event"]["type"] == "summary_changed"]
+    ready = {e["step_number"] for e in written if e["status"] == "visual_ready"}
+    assert ready == set(range(1, 21))
     query = {"query": "Meeting with HR", "include_details": True}
     found = (await http.post(f"{API}/tasks/{task['task_id']}/recall", json=query)).json()
     assert set(found) == {"results", "tokens", "truncated"}
