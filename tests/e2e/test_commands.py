@@ -71,7 +71,7 @@ def test_a_running_task_is_paused_told_resumed_and_cancelled(server: Server) -> 
     until("the instruction", lambda: "launch Notes" in actions(server, task_id))
     early = server.command("delete", task_id)
     assert early.returncode == 2
-    assert "cancel it first" in early.stderr
+    assert "Cancel it first" in early.stderr
     assert server.command("tasks", "cancel", task_id).returncode == 0
     until("the end", lambda: server.task(task_id).state is TaskState.CANCELLED)
     said = [e.event for e in server.events(task_id) if isinstance(e.event, InstructionInjected)]

@@ -187,7 +187,7 @@ def _role(body: Json, text: str) -> Role:
         "\n# SCREEN\n": Role.ANALYZER,
         "\n# RECALLED\n": Role.HISTORIAN,
     }
-    return next((role for mark, role in marks.items() if mark in text), Role.SUMMARIZER)
+    return next((role for mark, role in marks.items() if mark in text), Role.OPERATOR)
 
 
 def _tools(body: Json) -> Iterable[ToolSpec]:
