@@ -238,14 +238,20 @@ def mapping_of(run: RecordedRun) -> Mapping:
     return Mapping(0, 0)
 
 
+_PRESSES: dict[str, type[Tap | LongPress | DoubleTap]] = {
+    "tap": Tap,
+    "long_press": LongPress,
+    "double_tap": DoubleTap,
+}
+
+
 def action_of(line: Line, mapping: Mapping) -> Action | None:
     """The recorded action as one of ours; None where it is another kind, or lacks its place."""
     start, end = mapping.point(line.x, line.y), mapping.point(line.x2, line.y2)
     text, key = line.text or "", (line.key or "").lower()
     match line.action_type:
         case "tap" | "long_press" | "double_tap" as kind if start is not None:
-            types = {"tap": Tap, "long_press": LongPress, "double_tap": DoubleTap}
-            return types[kind](target=Target(point=start))
+            return _PRESSES[kind](target=Target(point=start))
         case "swipe" if start is not None and end is not None:
             return Swipe(start=start, end=end)
         case "type" if text and len(text) <= 10_000:
