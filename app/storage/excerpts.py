@@ -13,6 +13,7 @@ CHARACTERS_PER_TOKEN = 4
 MAX_PLACES = 40  # occurrences of one needle that are looked at
 _FULL = re.compile(f"[{UNSPACED}]")
 ELLIPSIS = "…"
+TWO_PARTS = 40  # tokens below which an excerpt stays in one part
 
 
 class Needle(NamedTuple):
@@ -31,16 +32,40 @@ def tokens_of(text: str) -> int:
 
 
 def excerpt(text: str, needles: Sequence[Needle], max_tokens: int) -> str:
-    """The part of the text that shows the most of the needles, as it stands there."""
+    """The part of the text that shows the most of the needles, as it stands there.
+
+    Two parts where one cannot show them all: a title and a row far below it.
+    """
     if tokens_of(text) <= max_tokens:
         return text.strip()
     folded, offsets = _folded(text)
+    start, end = _window(text, folded, offsets, needles, max_tokens)
+    shown = fold(text[start:end])
+    missing = [n for n in needles if n.text not in shown and n.text in folded]
+    if not missing or max_tokens < TWO_PARTS:
+        return _cut(text, start, end)
+    first = [n for n in needles if n not in missing]
+    parts = sorted(
+        _window(text, folded, offsets, chosen, max_tokens // 2 - 1) for chosen in (first, missing)
+    )
+    if parts[1][0] <= parts[0][1]:
+        return _cut(text, start, end)
+    return "\n".join(_cut(text, *part) for part in parts)
+
+
+def _window(
+    text: str, folded: str, offsets: Sequence[int], needles: Sequence[Needle], max_tokens: int
+) -> tuple[int, int]:
+    """Where the best part begins and ends; some text behind a match always belongs to it."""
     places = sorted(_places(folded, needles))
     start = offsets[_best_start(places, max_tokens)] if places else 0
-    lead = _lead(text, start, max_tokens // 4)
-    end = _extend(text, lead, max_tokens - 1)
-    cut = text[lead:end].strip()
-    return f"{ELLIPSIS if lead else ''}{cut}{ELLIPSIS if end < len(text) else ''}"
+    lead = _lead(text, start, max_tokens // 8)
+    return lead, _extend(text, lead, max_tokens - 1)
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    shown = text[start:end].strip()
+    return f"{ELLIPSIS if start else ''}{shown}{ELLIPSIS if end < len(text) else ''}"
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
@@ -72,7 +97,7 @@ def _places(folded: str, needles: Sequence[Needle]) -> Iterator[tuple[int, int, 
 
 def _best_start(places: Sequence[tuple[int, int, int]], max_tokens: int) -> int:
     """The place from which a window shows the most weight; the first among equals."""
-    width = max_tokens * CHARACTERS_PER_TOKEN * 3 // 4
+    width = max_tokens * CHARACTERS_PER_TOKEN * 5 // 8
     best, best_weight = places[0][0], 0
     for start, _, _ in places:
         inside = {

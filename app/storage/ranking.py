@@ -37,6 +37,8 @@ WEIGHTS = {
 }
 """How much a match says: what was kept on purpose most, what was only planned less,
 what retells other texts least."""
+RETOLD = frozenset({TextKind.THINKING, TextKind.PLAN, TextKind.SUMMARY, TextKind.CHUNK})
+"""Kinds of text that tell again what another text recorded."""
 SATURATION = 1.5
 LENGTH = 0.75
 """Share of a text's length that counts against it."""
@@ -203,8 +205,18 @@ def _ranked(
 def _shown(
     matches: Sequence[Match], sought: Sought, value: Mapping[str, float]
 ) -> tuple[Match, bool]:
-    """The step's text that says most: one that holds the whole query before any other."""
-    best = sorted(matches, key=lambda match: -_own(match, value))
+    """The step's text that says most: one that holds the whole query before any other.
+
+    Of two that hold as much of it, what was recorded comes before what retells it.
+    """
+    best = sorted(
+        matches,
+        key=lambda match: (
+            -round(math.fsum(value[token] for token in match.shares), _DIGITS),
+            match.row.kind in RETOLD,
+            -_own(match, value),
+        ),
+    )
     for match in best:
         if sought.phrase.within(fold(match.row.text)):
             return match, True
