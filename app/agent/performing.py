@@ -6,7 +6,6 @@ import asyncio
 from typing import NamedTuple
 
 from app.agent.perceiving import Look, keep, look
-from app.agent.planning import visible_text
 from app.agent.run import Run
 from app.agent.tools.actions import SWIPES
 from app.domain.actions import Action, Finish, GiveUp, Outcome, Receipt, ScrollTo, Swipe, Wait
@@ -121,8 +120,3 @@ def _same(a: DeviceView, seen_a: Interpreted, b: DeviceView, seen_b: Interpreted
         and a.alert == b.alert
         and a.url == b.url
     )
-
-
-def shows(seen: Observation, text: str) -> bool:
-    """Whether a text stands on the screen, without regard to case and spacing."""
-    return " ".join(text.split()).casefold() in visible_text(seen)
