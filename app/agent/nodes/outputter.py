@@ -42,23 +42,15 @@ async def run(run: Run) -> Signal:
     try:
         output = await _ask(run, proposed, evidence, schema)
     except StructuredOutputRefused as error:
-        raise EndTask(
-            TaskState.FAILED,
-            error.message,
-            code=error.code,
-            answer=proposed,
-            cited_steps=tuple(sorted(evidence)),
-        ) from error
-    except ModelError as error:
+        raise _unstructured(error.message, error.code, proposed, evidence) from error
+    except (ModelError, EndTask) as error:
+        # A limit that is reached only now costs the answer's form, not the answer.
+        if isinstance(error, EndTask) and error.state is TaskState.CANCELLED:
+            raise
         if schema is not None:
-            raise EndTask(
-                TaskState.FAILED,
-                f"no structured answer: {error.message}",
-                code=error.code,
-                answer=proposed,
-                cited_steps=tuple(sorted(evidence)),
-            ) from error
-        run.fallback("outputter", f"the operator's own answer is used: {error.message}")
+            reason = f"no structured answer: {error}"
+            raise _unstructured(reason, error.code, proposed, evidence) from error
+        run.fallback("outputter", f"the operator's own answer is used: {error}")
         output = _Output(answer=proposed, cited_steps=tuple(sorted(evidence)))
     cited = tuple(sorted({n for n in output.cited_steps if 1 <= n < run.step_number}))
     raise EndTask(
@@ -68,6 +60,12 @@ async def run(run: Run) -> Signal:
         answer_data=output.data if schema is not None else None,
         cited_steps=cited,
     )
+
+
+def _unstructured(reason: str, code: str, proposed: str, evidence: dict[int, str]) -> EndTask:
+    """The end of a task whose answer is known, but not in the form that was asked for."""
+    cited = tuple(sorted(evidence))
+    return EndTask(TaskState.FAILED, reason, code=code, answer=proposed, cited_steps=cited)
 
 
 async def _ask(

@@ -9,9 +9,11 @@ import pytest
 from app.agent.nodes.outputter import schema_fault
 from app.domain.events import FallbackUsed
 from app.domain.messages import ModelReply, Role
-from app.domain.tasks import TaskState
+from app.domain.tasks import Limits, TaskState
 from tests.unit.agent.home import Home, Talker, call, says
 
+TOKENS = 110
+"""What an answer of the talker costs."""
 SCHEMA = {
     "type": "object",
     "properties": {"price": {"type": "number"}},
@@ -69,6 +71,19 @@ async def test_without_any_answer_a_schema_cannot_be_met() -> None:
     end = await home_with(says("no"), says("no"), answer_schema=SCHEMA).to_end()
     assert (end.state, end.code) == (TaskState.FAILED, "model_error")
     assert end.answer == "It costs 7.50"
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+async def test_a_limit_reached_after_the_last_step_costs_the_form_only(schema: Any) -> None:
+    # Enough for the plan and two steps, and nothing left for the outputter.
+    home = home_with(output(), answer_schema=schema, limits=Limits(tokens=3 * TOKENS))
+    end = await home.to_end()
+    assert end.answer == "It costs 7.50" and not home.talker.asked(Role.OUTPUTTER)
+    if schema is None:
+        assert end.state is TaskState.COMPLETED
+        assert "tokens is reached" in home.record.of(FallbackUsed)[-1].detail
+    else:
+        assert (end.state, end.code) == (TaskState.FAILED, "limit_tokens")
 
 
 async def test_a_kept_value_is_evidence_for_its_step() -> None:
