@@ -74,6 +74,7 @@ def create_app(settings: Settings, *, demo: bool = False) -> FastAPI:
         openapi_url=api.OPENAPI_URL,
     )
     app.state.server = server
+    app.state.memory = settings.memory
     app.state.one_time_token = access.one_time_token
     app.include_router(api.build_router())
     app.include_router(console.build_router())

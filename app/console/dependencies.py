@@ -11,7 +11,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import HTTPConnection
 
 from app.console.templating import Templates
-from app.domain.config import ServerConfig
+from app.domain.config import MemoryConfig, ServerConfig
 from app.security import Access
 from app.storage.queries import Queries
 from app.tasks.service import TaskService
@@ -43,6 +43,10 @@ def _server(connection: HTTPConnection) -> ServerConfig:
     return cast(ServerConfig, connection.app.state.server)
 
 
+def _memory(connection: HTTPConnection) -> MemoryConfig:
+    return cast(MemoryConfig, connection.app.state.memory)
+
+
 def _access(connection: HTTPConnection) -> Access:
     return cast(Access, connection.app.state.access)
 
@@ -50,6 +54,7 @@ def _access(connection: HTTPConnection) -> Access:
 ServiceDep = Annotated[TaskService, Depends(_service)]
 QueriesDep = Annotated[Queries, Depends(_queries)]
 ServerDep = Annotated[ServerConfig, Depends(_server)]
+MemoryDep = Annotated[MemoryConfig, Depends(_memory)]
 AccessDep = Annotated[Access, Depends(_access)]
 TemplatesDep = Annotated[Templates, Depends(templates)]
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.console.templating import counted, money, tokens
+from app.domain.config import MemoryConfig
 from app.domain.memory import Departure
 from app.domain.tasks import ModelCallRecord
 
-TARGET, HARD = 12_000, 16_000
 BAR = 1_000  # width of the bar's view box
 SPARK_WIDTH, SPARK_HEIGHT = 320, 36
+
+
+class Meter(NamedTuple):
+    """How much of a limit is used."""
+
+    name: str
+    used: str
+    limit: str
+    percent: float
 
 
 class ZoneBar(NamedTuple):
@@ -35,7 +45,11 @@ class ContextView(NamedTuple):
     zones: tuple[ZoneBar, ...]
     full: int
     """Tokens at the bar's right end."""
+    target: int
+    """A compaction runs above so many tokens."""
     target_x: float
+    hard: int
+    """No first call is ever larger."""
     hard_x: float
     shared: int
     shared_width: float
@@ -50,7 +64,7 @@ class ContextView(NamedTuple):
     waits: int
 
 
-def context_view(calls: Sequence[ModelCallRecord]) -> ContextView | None:
+def context_view(calls: Sequence[ModelCallRecord], config: MemoryConfig) -> ContextView | None:
     """From the first calls of all turns, oldest first; the last one is drawn."""
     measured = [call for call in calls if call.figures is not None]
     if not measured:
@@ -60,22 +74,23 @@ def context_view(calls: Sequence[ModelCallRecord]) -> ContextView | None:
     assert figures is not None
     zones = figures.zones
     total = max(figures.estimated, zones.total)
-    full = max(HARD, total)
+    target, hard = config.target_tokens, config.hard_tokens
+    full = max(hard, total)
 
-    def x(tokens: float) -> float:
-        return round(tokens * BAR / full, 1)
+    def x(size: float) -> float:
+        return round(size * BAR / full, 1)
 
     parts = (
         ("s", "system, rules and tools", "stable", zones.stable),
-        ("f", "frozen history", _count(figures.frozen_lines, "line"), zones.frozen),
-        ("a", "turns in full", _count(figures.turns_in_active, "turn"), zones.active),
-        ("t", "this turn: plan, screen", _count(figures.images, "image"), zones.tail),
+        ("f", "frozen history", counted(figures.frozen_lines, "line"), zones.frozen),
+        ("a", "turns in full", counted(figures.turns_in_active, "turn"), zones.active),
+        ("t", "this turn: plan, screen", counted(figures.images, "image"), zones.tail),
     )
     bars, at = [], 0.0
-    for key, name, note, tokens in parts:
-        bars.append(ZoneBar(key, name, note, tokens, at, x(tokens)))
-        at = round(at + x(tokens), 1)
-    peak = max(max(_size(c) for c in measured), TARGET)
+    for key, name, note, size in parts:
+        bars.append(ZoneBar(key, name, note, size, at, x(size)))
+        at = round(at + x(size), 1)
+    peak = max(max(_size(c) for c in measured), target)
     return ContextView(
         call_id=call.call_id,
         step_number=call.step_number,
@@ -83,18 +98,41 @@ def context_view(calls: Sequence[ModelCallRecord]) -> ContextView | None:
         real=call.usage.prompt,
         zones=tuple(bars),
         full=full,
-        target_x=x(TARGET),
-        hard_x=x(HARD),
+        target=target,
+        target_x=x(target),
+        hard=hard,
+        hard_x=x(hard),
         shared=figures.shared_prefix,
         shared_width=x(figures.shared_prefix),
         shared_percent=round(100 * figures.shared_prefix / total) if total else 0,
         departures=figures.departures,
         compacted=figures.compacted,
         spark=_points([_size(c) for c in measured], peak),
-        spark_target=round(SPARK_HEIGHT * (1 - TARGET / peak), 1),
+        spark_target=round(SPARK_HEIGHT * (1 - target / peak), 1),
         spark_peak=max(_size(c) for c in measured),
         waits=figures.waits,
     )
+
+
+def count_meter(name: str, used: int, limit: int) -> Meter:
+    """Of things that are counted one by one."""
+    return Meter(name, str(used), str(limit), _percent(used, limit))
+
+
+def token_meter(name: str, used: int, limit: int) -> Meter:
+    """Of tokens."""
+    return Meter(name, tokens(used), tokens(limit), _percent(used, limit))
+
+
+def money_meter(name: str, used: float, limit: float) -> Meter:
+    """Of money."""
+    return Meter(name, money(used), money(limit), _percent(used, limit))
+
+
+def _percent(used: float, limit: float) -> float:
+    """A limit of nothing is reached."""
+    share = used / limit if limit else 1.0
+    return round(min(1.0, max(0.0, share)) * 100, 1)
 
 
 def _size(call: ModelCallRecord) -> int:
@@ -109,7 +147,3 @@ def _points(values: Sequence[int], peak: int) -> str:
     return " ".join(
         f"{i * step:.1f},{SPARK_HEIGHT * (1 - value / peak):.1f}" for i, value in enumerate(values)
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from app.console.dependencies import QueriesDep, ServerDep, ServiceDep, TemplatesDep
+from app.console.dependencies import MemoryDep, QueriesDep, ServerDep, ServiceDep, TemplatesDep
 from app.console.regions import Fragments
 from app.console.taskview import TaskReader
 from app.errors import NotFound
@@ -28,6 +28,7 @@ async def live(
     queries: QueriesDep,
     service: ServiceDep,
     server: ServerDep,
+    memory: MemoryDep,
     templates: TemplatesDep,
     after: int = 0,
     order: str = Query(default="newest", max_length=10),
@@ -39,7 +40,7 @@ async def live(
         await websocket.close(REFUSED, "There is no such task.")
         return
     await websocket.accept()
-    fragments = Fragments(templates, TaskReader(queries, task_id), order)
+    fragments = Fragments(templates, TaskReader(queries, task_id, memory), order)
 
     async def send_all() -> None:
         batches = follow(

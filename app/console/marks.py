@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from app.domain import events as ev
 from app.domain.events import StoredEvent
-from app.domain.messages import JsonObject
+from app.domain.memory import Departure
+from app.domain.messages import JsonObject, Role
 from app.domain.tasks import TaskState
 
 MARK_TYPES = (
@@ -35,6 +36,7 @@ RECEIPT_TYPES = (
     "question_answered",
 )
 
+BACKGROUND_ROLES = frozenset({Role.SUMMARIZER.value, Role.CHUNK_WRITER.value})
 SHOWN_RECEIPTS = 6
 SHOWN_ARGS = 160
 
@@ -52,19 +54,19 @@ class Mark(NamedTuple):
 def mark(event: ev.Event) -> Mark | None:
     """What a turn shows of an event, if anything."""
     match event:
-        case ev.ToolServed(name=name, args=args, result=result, tokens=tokens):
+        case ev.ToolServed(name=name, args=args, result=result, tokens=tokens, trigger=trigger):
             size = f" · {tokens} tokens" if tokens else ""
-            return Mark("tool", "idle", f"{name}({_args(args)}){size}", body=result)
+            why = f" · {trigger}" if trigger else ""
+            return Mark("tool", "idle", f"{name}({_args(args)}){size}{why}", body=result)
         case ev.InstructionInjected(instruction=instruction):
             return Mark("say", "ask", "A person said:", instruction.text)
         case ev.FallbackUsed(kind=kind, detail=detail):
             return Mark("swap", "warn", f"Second best used ({kind.replace('_', ' ')}): {detail}")
         case ev.LoopNoticed(detail=detail):
             return Mark("loop", "warn", f"Going in circles: {detail}")
-        case ev.Compacted(before=before, after=after):
-            return Mark(
-                "fold", "idle", f"Context compacted from {before.total:,} to {after.total:,} tokens"
-            )
+        case ev.Compacted(before=before, after=after, departures=departures):
+            title = f"Context compacted from {before.total:,} to {after.total:,} tokens"
+            return Mark("fold", "idle", title, body="\n".join(map(departure_line, departures)))
         case ev.TextRead(problem=problem) if problem:
             return Mark("half", "warn", f"The picture's text was not read: {problem}")
         case ev.SessionLostEvent(reason=reason):
@@ -85,11 +87,18 @@ def _mark_of_question_or_model(event: ev.Event) -> Mark | None:
             if approved is not None:
                 return Mark("hand", "ask", "A person approved" if approved else "A person refused")
             return Mark("hand", "ask", "A person answered:", answer)
+        case ev.ModelCalled(call=call) if call.role in BACKGROUND_ROLES:
+            return None  # told by the summary and the background's state, beside the turn
         case ev.ModelCalled(call=call) if call.outcome not in ("ok", "stop"):
             what = call.outcome.replace("_", " ")
             return Mark("cross", "warn", f"{call.role}: {what}. {call.detail}".strip())
         case _:
             return None
+
+
+def departure_line(gone: Departure) -> str:
+    """`turn of step 7: became a line (1,820 tokens)`."""
+    return f"{gone.what}: {gone.why} ({gone.tokens:,} tokens)"
 
 
 def step_of(event: ev.Event) -> int | None:

@@ -8,6 +8,7 @@ from app.domain import actions as act
 from app.domain.actions import Action, Outcome, Target, Verdict
 from app.domain.config import Platform
 from app.domain.plans import MilestoneState
+from app.domain.summaries import Boundary, ChunkState, SummaryStatus
 from app.domain.tasks import StepState, TaskState
 
 
@@ -60,6 +61,34 @@ MILESTONE_SIGNS: dict[MilestoneState, Sign] = {
     MilestoneState.LOOP: Sign("repeats until its condition holds", "loop", "run"),
     MilestoneState.LOOP_CONTINUOUS: Sign("repeats until someone ends it", "loop", "run"),
 }
+
+SUMMARY_SIGNS: dict[SummaryStatus, Sign] = {
+    SummaryStatus.PENDING: Sign("pending", "clock", "idle"),
+    SummaryStatus.VISUAL_READY: Sign("ready", "check", "ok"),
+    SummaryStatus.VISUAL_FAILED: Sign("failed", "cross", "bad"),
+    SummaryStatus.STALE: Sign("stale", "mend", "warn"),
+}
+
+CHUNK_SIGNS: dict[ChunkState, Sign] = {
+    ChunkState.PENDING: Sign("pending", "clock", "idle"),
+    ChunkState.READY: Sign("ready", "check", "ok"),
+    ChunkState.FAILED: Sign("failed", "cross", "bad"),
+}
+
+BOUNDARY_WORDS: dict[Boundary, str] = {
+    Boundary.STEPS: "its limit of steps",
+    Boundary.TOKENS: "its limit of text",
+    Boundary.APP: "a change of app",
+    Boundary.GOAL: "an instruction",
+    Boundary.RECOVERY: "a recovery",
+    Boundary.STRATEGY: "a change of strategy",
+    Boundary.PAUSE: "a long pause",
+    Boundary.EFFECT: "an irreversible effect",
+    Boundary.RESULT: "a result from outside",
+    Boundary.MILESTONE: "a milestone",
+    Boundary.END: "the task's end",
+}
+"""Why a chunk was closed, after “closed at”."""
 
 PLATFORM_WORDS: dict[Platform, str] = {
     Platform.CHROMIUM: "Chromium phone",

@@ -16,7 +16,7 @@ from app.domain.events import StoredEvent
 TOUCHES: dict[type, frozenset[str]] = {
     ev.TaskCreated: frozenset({"head", "now"}),
     ev.TaskStateChanged: frozenset(
-        {"head", "controls", "ask", "outcome", "now", "receipts", "screen"}
+        {"head", "controls", "ask", "outcome", "now", "receipts", "screen", "memory"}
     ),
     ev.SessionOpened: frozenset({"now"}),
     ev.SessionLostEvent: frozenset({"now"}),
@@ -24,9 +24,9 @@ TOUCHES: dict[type, frozenset[str]] = {
     ev.PlanRevised: frozenset({"plan", "now"}),
     ev.ChecksChanged: frozenset({"checks"}),
     ev.TurnStarted: frozenset({"now", "screen", "world"}),
-    ev.ModelCalled: frozenset({"head", "now", "context", "spend"}),
+    ev.ModelCalled: frozenset({"head", "now", "context", "memory", "spend"}),
     ev.ModelWaiting: frozenset({"now"}),
-    ev.ToolServed: frozenset({"now"}),
+    ev.ToolServed: frozenset({"now", "fallbacks"}),
     ev.NoteWritten: frozenset({"notes"}),
     ev.Remembered: frozenset({"world"}),
     ev.InstructionInjected: frozenset({"receipts", "now"}),
@@ -37,14 +37,14 @@ TOUCHES: dict[type, frozenset[str]] = {
     ev.ActionRefused: frozenset({"now"}),
     ev.StepDecided: frozenset({"head", "now", "screen"}),
     ev.StepFinished: frozenset({"head", "now", "world", "screen"}),
-    ev.FallbackUsed: frozenset({"now"}),
-    ev.Compacted: frozenset({"now"}),
+    ev.FallbackUsed: frozenset({"now", "fallbacks"}),
+    ev.Compacted: frozenset({"now", "context"}),
     ev.LoopNoticed: frozenset({"now"}),
-    ev.TextRead: frozenset(),
-    ev.SummaryChanged: frozenset(),
-    ev.ChunkClosed: frozenset(),
-    ev.ChunkChanged: frozenset(),
-    ev.BackgroundChanged: frozenset(),
+    ev.TextRead: frozenset({"memory"}),
+    ev.SummaryChanged: frozenset({"memory"}),
+    ev.ChunkClosed: frozenset({"memory"}),
+    ev.ChunkChanged: frozenset({"memory"}),
+    ev.BackgroundChanged: frozenset({"memory"}),
 }
 """Regions by event; a new event type without a row changes all of them."""
 
@@ -55,65 +55,97 @@ class Change(NamedTuple):
     """What some events changed."""
 
     regions: frozenset[str]
-    turns: frozenset[int]
+    added: frozenset[int]
+    """Turns that are new to every page."""
+    changed: frozenset[int]
+    """Turns that are shown anew where a page has them."""
+    summaries: frozenset[int]
+    """Steps whose summary moved."""
+    chunks: frozenset[int]
+    """Last steps of the chunks that closed or moved."""
     last_seq: int
 
 
 def change(events: Collection[StoredEvent]) -> Change:
-    """The union of what these events touch; each region once, however many events."""
+    """The union of what these events touch; each part once, however many events."""
     regions: set[str] = set()
-    turns: set[int] = set()
+    added, changed, summaries, chunks = set[int](), set[int](), set[int](), set[int]()
     for stored in events:
-        regions |= TOUCHES.get(type(stored.event), frozenset(REGIONS))
-        number = step_of(stored.event)
-        if number and _changes_turn(stored.event):
-            turns.add(number)
-    return Change(frozenset(regions), frozenset(turns), max(e.seq for e in events))
-
-
-def _changes_turn(event: ev.Event) -> bool:
-    return isinstance(event, ev.StepDecided | ev.StepFinished) or mark(event) is not None
+        event = stored.event
+        regions |= TOUCHES.get(type(event), frozenset(REGIONS))
+        match event:
+            case ev.StepDecided(step_number=number):
+                added.add(number)
+            case ev.SummaryChanged(step_number=number):
+                summaries.add(number)
+            case ev.ChunkClosed(chunk=chunk) | ev.ChunkChanged(chunk=chunk):
+                chunks.add(chunk.end_step)
+            case _ if isinstance(event, ev.StepFinished) or mark(event) is not None:
+                changed.add(step_of(event) or 0)
+    whole = added | changed
+    return Change(
+        regions=frozenset(regions),
+        added=frozenset(added),
+        changed=frozenset(changed - added - {0}),
+        summaries=frozenset(summaries - whole),
+        chunks=frozenset(chunks - whole),
+        last_seq=max(e.seq for e in events),
+    )
 
 
 class Fragments:
-    """Renders one viewer's messages; remembers which turns it has sent already."""
+    """Renders one viewer's messages."""
 
     def __init__(self, templates: Templates, reader: TaskReader, order: str) -> None:
         self._templates = templates
         self._reader = reader
         self._order = order
-        self._sent: set[int] = set()
 
     async def message(self, events: Collection[StoredEvent]) -> str:
         """What changed, as one message of out-of-band fragments only."""
         what = change(events)
         view = await self._reader.parts(what.regions, self._order)
         view.seq = what.last_seq
-        turns = await self._turns(view, what.turns)
+        turns = await self._turns(view, what)
+        memory = await self._memory(view, what)
         regions = (self.region(name, view) for name in REGIONS if name in what.regions)
-        return "\n".join([self.region("seq", view), *turns, *regions])
+        return "\n".join([self.region("seq", view), *turns, *memory, *regions])
 
     def region(self, name: str, view: TaskView) -> str:
         """One region as a fragment that replaces itself wherever it stands."""
         return str(self._templates.macro("components/regions.html", name)(view, MORPH))
 
-    async def _turns(self, view: TaskView, numbers: frozenset[int]) -> Iterable[str]:
-        if not numbers:
-            return []
-        if max(numbers) - min(numbers) >= WINDOW:
+    async def _turns(self, view: TaskView, what: Change) -> Iterable[str]:
+        """New turns take their place in the list; the others change where a page has them."""
+        if what.added and max(what.added) - min(what.added) >= WINDOW:
             # Too far behind to add turn by turn: the newest window replaces the list.
             await self._reader.add_window(view)
-            self._sent = {turn.number for turn in view.turns}
             return [self._templates.text("components/window.html", view=view)]
+        numbers = what.added | what.changed
+        if not numbers:
+            return []
         await self._reader.add_turns(view, numbers)
         item = self._templates.macro("components/turn.html", "turn_item")
         out = []
         for turn in view.turns:
-            if turn.number in self._sent:
-                out.append(str(item(view.task.task_id, turn, "outerMorph")))
+            if turn.number in what.added:
+                new = str(item(view.task.task_id, turn, self._order))
+                out.append(upsert(new, self._order))
             else:
-                out.append(upsert(str(item(view.task.task_id, turn)), self._order))
-            self._sent.add(turn.number)
+                out.append(str(item(view.task.task_id, turn, self._order, MORPH)))
+        return out
+
+    async def _memory(self, view: TaskView, what: Change) -> Iterable[str]:
+        """Badges and chunk boundaries; a page without their turn leaves them out by itself."""
+        task_id, out = view.task.task_id, []
+        if what.summaries:
+            badge = self._templates.macro("components/memory.html", "badge")
+            summaries = await self._reader.summaries(what.summaries)
+            out += [str(badge(task_id, n, s, MORPH)) for n, s in summaries.items()]
+        if what.chunks:
+            boundary = self._templates.macro("components/memory.html", "boundary")
+            chunks = await self._reader.chunks(what.chunks)
+            out += [str(boundary(task_id, n, c, MORPH)) for n, c in chunks.items()]
         return out
 
 

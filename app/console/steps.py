@@ -9,18 +9,25 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 
-from app.console.dependencies import QueriesDep, StepNumber, TaskId, TemplatesDep
+from app.console.dependencies import (
+    MemoryDep,
+    QueriesDep,
+    ServiceDep,
+    StepNumber,
+    TaskId,
+    TemplatesDep,
+)
 from app.console.figures import context_view
 from app.console.marks import MARK_TYPES, marks_by_step
 from app.console.phrases import TASK_SIGNS
-from app.console.taskview import shown_step
+from app.console.replay import chunk_panel, read_replay, summary_of
+from app.console.shown import shown_step
 from app.console.turns import target_of, turn_view
 from app.domain.messages import Message, ModelRequest
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef
-from app.domain.tasks import Task
 from app.errors import NotFound
-from app.storage.queries import CallView, Queries, StepView
+from app.storage.queries import CallView, StepView
 
 router = APIRouter(prefix="/tasks/{task_id}")
 
@@ -42,7 +49,12 @@ class StepPlace(NamedTuple):
 
 @router.get("/steps/{number}")
 async def step_page(
-    task_id: TaskId, number: StepNumber, queries: QueriesDep, templates: TemplatesDep
+    task_id: TaskId,
+    number: StepNumber,
+    queries: QueriesDep,
+    service: ServiceDep,
+    memory: MemoryDep,
+    templates: TemplatesDep,
 ) -> Response:
     """The same panels as they were at that step; the address can be shared."""
     task = await queries.tasks.get(task_id)
@@ -58,8 +70,8 @@ async def step_page(
         turn=turn_view(step, marks_by_step(events).get(number, ())),
         shown=shown_step(step),
         calls=found.calls,
-        context=context_view([view.call for view in found.calls if view.call.figures]),
-        plan=await _plan_at(queries, task, step.plan_revision),
+        context=context_view([view.call for view in found.calls if view.call.figures], memory),
+        replay=await read_replay(queries, service, task_id, step),
     )
 
 
@@ -74,6 +86,32 @@ async def elements(
     return HTMLResponse(str(element_list(step.observation, target.element if target else None)))
 
 
+@router.get("/steps/{number}/summary")
+async def summary(
+    task_id: TaskId, number: StepNumber, queries: QueriesDep, templates: TemplatesDep
+) -> Response:
+    """A step's summary with its evidence and all versions, as a fragment."""
+    found = await summary_of(queries, task_id, number)
+    if found is None:
+        raise NotFound("No summary was to be written for this step.")
+    body = templates.macro("components/memory.html", "summary_body")
+    return HTMLResponse(str(body(task_id, found)))
+
+
+@router.get("/chunks/{number}")
+async def chunk(
+    task_id: TaskId,
+    number: StepNumber,
+    queries: QueriesDep,
+    service: ServiceDep,
+    templates: TemplatesDep,
+) -> Response:
+    """The three bands of the chunk that begins at a step, as a fragment."""
+    panel = await chunk_panel(queries, service, task_id, number)
+    body = templates.macro("components/memory.html", "chunk_body")
+    return HTMLResponse(str(body(task_id, panel)))
+
+
 @router.get("/steps/{number}/prompt")
 async def step_prompt(task_id: TaskId, number: StepNumber, queries: QueriesDep) -> Response:
     """Leads to the prompt that decided this step."""
@@ -86,7 +124,12 @@ async def step_prompt(task_id: TaskId, number: StepNumber, queries: QueriesDep) 
 
 @router.get("/calls/{call_id}")
 async def prompt_page(
-    request: Request, task_id: TaskId, call_id: TaskId, queries: QueriesDep, templates: TemplatesDep
+    request: Request,
+    task_id: TaskId,
+    call_id: TaskId,
+    queries: QueriesDep,
+    memory: MemoryDep,
+    templates: TemplatesDep,
 ) -> Response:
     """The request exactly as it was sent, readable."""
     task = await queries.tasks.get(task_id)
@@ -101,7 +144,7 @@ async def prompt_page(
         request=model_request,
         messages=messages,
         problem=problem,
-        context=context_view([found.call]) if found.call.figures else None,
+        context=context_view([found.call], memory),
     )
 
 
@@ -114,11 +157,6 @@ async def _request_of(
         return ModelRequest.model_validate_json(await artifacts.get(ref)), ""
     except (NotFound, ValidationError) as error:
         return None, f"The prompt of this call cannot be shown: {type(error).__name__}."
-
-
-async def _plan_at(queries: Queries, task: Task, revision: int) -> object:
-    revisions = await queries.tasks.plan_revisions(task.task_id)
-    return next((r.plan for r in reversed(revisions) if r.plan.revision <= revision), None)
 
 
 def _deciding(found: StepView) -> CallView | None:

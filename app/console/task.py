@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup, escape
 
-from app.console.dependencies import QueriesDep, ServiceDep, TaskId, TemplatesDep
+from app.console.dependencies import MemoryDep, QueriesDep, ServiceDep, TaskId, TemplatesDep
 from app.console.regions import upsert
 from app.console.taskview import TaskReader, TaskView
 from app.domain.memory import RecallQuery
@@ -25,12 +25,13 @@ Before = Annotated[int | None, Query(ge=1, le=1_000_000)]
 async def page(
     task_id: TaskId,
     queries: QueriesDep,
+    memory: MemoryDep,
     templates: TemplatesDep,
     order: Order = "newest",
     before: Before = None,
 ) -> Response:
     """The whole page, readable without script; the socket goes on from its number."""
-    view = await TaskReader(queries, task_id).page(order, before)
+    view = await TaskReader(queries, task_id, memory).page(order, before)
     return templates.page("pages/task.html", view=view)
 
 
@@ -38,16 +39,17 @@ async def page(
 async def turns(
     task_id: TaskId,
     queries: QueriesDep,
+    memory: MemoryDep,
     templates: TemplatesDep,
     order: Order = "newest",
     before: Before = None,
 ) -> Response:
     """The window of turns before a number, as a fragment."""
-    reader = TaskReader(queries, task_id)
+    reader = TaskReader(queries, task_id, memory)
     view = await reader.parts((), order)
     await reader.add_window(view, before)
     item = templates.macro("components/turn.html", "turn_item")
-    items = "".join(str(item(task_id, turn)) for turn in view.turns)
+    items = "".join(str(item(task_id, turn, order)) for turn in view.turns)
     more = templates.text("components/earlier.html", view=view)
     return HTMLResponse(more + upsert(items, order))
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from app.console.figures import ContextView, context_view
+from app.console.figures import (
+    ContextView,
+    Meter,
+    context_view,
+    count_meter,
+    money_meter,
+    token_meter,
+)
 from app.console.marks import (
     MARK_TYPES,
     RECEIPT_TYPES,
@@ -17,21 +24,23 @@ from app.console.marks import (
     now,
     receipts,
 )
-from app.console.overlay import Overlay, overlay
-from app.console.phrases import TASK_SIGNS, Sign, phrase, target_line
-from app.console.templating import money, tokens
-from app.console.turns import TurnView, offset, target_of, turn_view
-from app.domain.events import StoredEvent, TurnStarted
+from app.console.memory import FallbacksView, MemoryView, read_fallbacks, read_memory
+from app.console.phrases import TASK_SIGNS, Sign
+from app.console.shown import Shown, shown_step, shown_turn
+from app.console.turns import TurnView, offset, turn_view
+from app.domain.config import MemoryConfig
+from app.domain.events import Compacted, StoredEvent, TurnStarted
 from app.domain.plans import Check, Plan
-from app.domain.screens import Observation
+from app.domain.summaries import HistoryChunk
 from app.domain.tasks import Note, Question, StepRecord, Task, TaskState
-from app.storage.queries import Queries
+from app.storage.queries import Queries, SummaryView
 
 WINDOW = 40
 """Turns shown at once; earlier ones come on demand."""
 TAIL = 80
 """Newest events, from which the present activity is read."""
 SPARK_CALLS = 200
+MARKS_A_TURN = 20
 SHOWN_CONTROLS = 200
 
 REGIONS = (
@@ -46,33 +55,12 @@ REGIONS = (
     "checks",
     "world",
     "context",
+    "memory",
+    "fallbacks",
     "notes",
     "spend",
 )
 """Parts of the page that are replaced as a whole; `turns` are kept one by one."""
-
-
-class Shown(NamedTuple):
-    """The screen that is shown, with what was done on it."""
-
-    observation: Observation
-    overlay: Overlay | None
-    label: str
-    title: str
-    target: str
-    element: int | None
-    step_number: int | None
-    """A step whose element list can be asked for."""
-    alt: str
-
-
-class Meter(NamedTuple):
-    """How much of a limit is used."""
-
-    name: str
-    used: str
-    limit: str
-    percent: float
 
 
 @dataclass
@@ -92,6 +80,10 @@ class TaskView:
     world_page: str = ""
     remembered: Sequence[Any] = ()
     context: ContextView | None = None
+    compaction: Compacted | None = None
+    """The newest one."""
+    memory: MemoryView | None = None
+    fallbacks: FallbacksView | None = None
     notes: Sequence[Note] = ()
     spend: Sequence[Any] = ()
     turns: Sequence[TurnView] = ()
@@ -129,20 +121,10 @@ class TaskView:
     @property
     def meters(self) -> list[Meter]:
         task, limits = self.task, self.task.spec.limits
-        used = task.usage.total
-
-        def meter(name: str, shown: str, limit: str, share: float) -> Meter:
-            return Meter(name, shown, limit, round(min(1.0, max(0.0, share)) * 100, 1))
-
         return [
-            meter("steps", str(task.steps), str(limits.steps), task.steps / limits.steps),
-            meter("tokens", tokens(used), tokens(limits.tokens), used / limits.tokens),
-            meter(
-                "money",
-                money(task.cost_usd),
-                money(limits.cost_usd),
-                task.cost_usd / limits.cost_usd,
-            ),
+            count_meter("steps", task.steps, limits.steps),
+            token_meter("tokens", task.usage.total, limits.tokens),
+            money_meter("money", task.cost_usd, limits.cost_usd),
         ]
 
 
@@ -150,9 +132,10 @@ class TaskReader:
     """Reads parts of one task's page. The task itself is read first, so that what is shown
     is never older than the number that the page resumes from."""
 
-    def __init__(self, queries: Queries, task_id: str) -> None:
+    def __init__(self, queries: Queries, task_id: str, config: MemoryConfig | None = None) -> None:
         self._queries = queries
         self._task_id = task_id
+        self._config = config or MemoryConfig()
 
     async def page(self, order: str, before: int | None = None) -> TaskView:
         """The whole page with its window of turns."""
@@ -180,10 +163,11 @@ class TaskReader:
         if "world" in wanted:
             await self._add_world(view)
         if "context" in wanted:
-            calls = await self._queries.steps.calls(
-                self._task_id, first_of_turn=True, limit=SPARK_CALLS
-            )
-            view.context = context_view([call.call for call in calls])
+            await self._add_context(view)
+        if "memory" in wanted:
+            view.memory = await read_memory(self._queries, task, self._config)
+        if "fallbacks" in wanted:
+            view.fallbacks = await read_fallbacks(self._queries, self._task_id)
         if "spend" in wanted:
             view.spend = await self._queries.figures.spend(self._task_id)
         return view
@@ -204,29 +188,56 @@ class TaskReader:
 
     async def add_turns(self, view: TaskView, numbers: Collection[int]) -> None:
         """Some turns; numbers without a step are left out."""
+        steps = await self._queries.steps.numbered(self._task_id, numbers)
+        view.turns = self._ordered(await self._turns(steps), view.order)
+
+    async def summaries(self, numbers: Collection[int]) -> dict[int, SummaryView]:
+        """The state of some steps' summaries, by step, each with its newest version."""
         first, last = min(numbers), max(numbers)
-        window = await self._queries.steps.window(
-            self._task_id, after=first - 1, limit=last - first + 1, newest_first=False
-        )
-        turns = await self._turns([s for s in window.steps if s.step_number in set(numbers)])
-        view.turns = self._ordered(turns, view.order)
+        memory = self._queries.memory
+        found = await memory.summaries(self._task_id, first=first, last=last, steps=numbers)
+        return {summary.step_number: summary for summary in found}
+
+    async def chunks(self, numbers: Collection[int]) -> dict[int, HistoryChunk]:
+        """The chunks that end with some steps, by that step."""
+        first, last = min(numbers), max(numbers)
+        found = await self._queries.memory.chunks(self._task_id, first=first, last=last)
+        return {chunk.end_step: chunk for chunk in found if chunk.end_step in numbers}
 
     async def _turns(self, steps: Sequence[StepRecord]) -> list[TurnView]:
         if not steps:
             return []
+        numbers = frozenset(step.step_number for step in steps)
         events = await self._queries.tasks.events_of_steps(
             self._task_id,
             MARK_TYPES,
-            first=steps[0].step_number,
-            last=steps[-1].step_number,
-            limit=20 * WINDOW,
+            first=min(numbers),
+            last=max(numbers),
+            limit=MARKS_A_TURN * len(numbers),
         )
         marks = marks_by_step(events)
-        return [turn_view(step, marks.get(step.step_number, ())) for step in steps]
+        summaries, chunks = await self.summaries(numbers), await self.chunks(numbers)
+        return [
+            turn_view(
+                step,
+                marks.get(step.step_number, ()),
+                summaries.get(step.step_number),
+                chunks.get(step.step_number),
+            )
+            for step in steps
+        ]
 
     @staticmethod
     def _ordered(turns: list[TurnView], order: str) -> list[TurnView]:
         return turns if order == "oldest" else turns[::-1]
+
+    async def _add_context(self, view: TaskView) -> None:
+        calls = await self._queries.steps.calls(
+            self._task_id, first_of_turn=True, limit=SPARK_CALLS
+        )
+        view.context = context_view([call.call for call in calls], self._config)
+        newest = await self._queries.tasks.events_of(self._task_id, "compacted", limit=1)
+        view.compaction = next((e.event for e in newest if isinstance(e.event, Compacted)), None)
 
     async def _add_activity(self, view: TaskView, wanted: set[str]) -> None:
         after = max(0, view.task.last_seq - TAIL)
@@ -237,7 +248,7 @@ class TaskReader:
         number = view.task.steps
         turn = _newest_turn(tail)
         if turn is not None and turn.step_number > number:
-            view.shown = _shown_turn(turn)
+            view.shown = shown_turn(turn)
         elif number:
             view.shown = shown_step((await self._queries.steps.one(self._task_id, number)).step)
 
@@ -252,31 +263,3 @@ class TaskReader:
 def _newest_turn(tail: Sequence[StoredEvent]) -> TurnStarted | None:
     turns = (e.event for e in reversed(tail) if isinstance(e.event, TurnStarted))
     return next(turns, None)
-
-
-def _shown_turn(turn: TurnStarted) -> Shown:
-    return Shown(
-        observation=turn.observation,
-        overlay=None,
-        label=f"step {turn.step_number}, deciding",
-        title="Deciding what to do",
-        target=turn.hint,
-        element=None,
-        step_number=None,
-        alt=f"The screen at step {turn.step_number}: {turn.observation.page()}",
-    )
-
-
-def shown_step(step: StepRecord) -> Shown:
-    """The screen a step decided on, with its action drawn."""
-    title, target = str(phrase(step.action)), target_of(step)
-    return Shown(
-        observation=step.observation,
-        overlay=overlay(step.observation, step.action),
-        label=f"step {step.step_number}, before the action",
-        title=title,
-        target=target_line(target),
-        element=target.element if target else None,
-        step_number=step.step_number,
-        alt=f"The screen before step {step.step_number}: {title}",
-    )

@@ -12,7 +12,13 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.console.phrases import MILESTONE_SIGNS, Sign
+from app.console.phrases import (
+    BOUNDARY_WORDS,
+    CHUNK_SIGNS,
+    MILESTONE_SIGNS,
+    SUMMARY_SIGNS,
+    Sign,
+)
 from app.domain.plans import Milestone
 from app.domain.tasks import Task
 
@@ -42,6 +48,11 @@ class Templates:
             first_line=first_line,
             json=pretty_json,
             milestone_sign=milestone_sign,
+            summary_sign=SUMMARY_SIGNS.__getitem__,
+            chunk_sign=CHUNK_SIGNS.__getitem__,
+            boundary_word=BOUNDARY_WORDS.__getitem__,
+            rule=lambda name: name.replace("_", " "),
+            counted=counted,
             css_id=css_id,
         )
 
@@ -111,6 +122,11 @@ def first_line(text: str) -> str:
 
 def pretty_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 step`, `3 steps`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def css_id(name: str) -> str:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from app.console.marks import Mark
 from app.console.phrases import OUTCOME_SIGNS, Phrase, Sign, phrase, step_sign, target_line
 from app.domain.actions import Outcome, Target
+from app.domain.summaries import HistoryChunk
 from app.domain.tasks import Recovery, StepRecord, StepState
+from app.storage.queries import SummaryView
 
 
 class TurnView(NamedTuple):
@@ -34,10 +36,18 @@ class TurnView(NamedTuple):
     """What could not be seen."""
     acting: bool
     approved_by: str
+    summary: SummaryView | None = None
+    chunk: HistoryChunk | None = None
+    """The chunk that ends with this step."""
 
 
-def turn_view(step: StepRecord, marks: Sequence[Mark] = ()) -> TurnView:
-    """A step and the marks of its events, ready to render."""
+def turn_view(
+    step: StepRecord,
+    marks: Sequence[Mark] = (),
+    summary: SummaryView | None = None,
+    chunk: HistoryChunk | None = None,
+) -> TurnView:
+    """A step, the marks of its events and what the memory made of it, ready to render."""
     receipt, sign = "", None
     if step.receipt is not None:
         sign = OUTCOME_SIGNS[step.receipt.outcome]
@@ -64,6 +74,8 @@ def turn_view(step: StepRecord, marks: Sequence[Mark] = ()) -> TurnView:
         problems=step.observation.problems,
         acting=step.state is StepState.DECIDED,
         approved_by=step.approved_by,
+        summary=summary,
+        chunk=chunk,
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Select, case, func, select
+from sqlalchemy import JSON, Select, case, cast, func, select, type_coerce
 
 from app.domain.tasks import TaskState
 from app.storage import tables
 from app.storage.db import Database
-from app.storage.queries.views import DiskUse, Health, RoleSpend, TaskDisk
-from app.storage.rows import to_usage
+from app.storage.queries.views import DiskUse, EventGroup, Health, RoleSpend, TaskDisk
+from app.storage.rows import EVENT_COLUMNS, to_event, to_usage
 
 HEALTH_CALLS = 5_000  # newest model calls that the health figures count
 LARGEST_TASKS = 20
@@ -62,6 +62,44 @@ class FigureQueries:
             )
             for row in rows
         )
+
+    async def waits(self, task_id: str) -> int:
+        """Times the operator waited for background work: 0."""
+        query = select(func.coalesce(func.sum(_call.waits), 0)).where(_call.task_id == task_id)
+        async with self._db.read() as connection:
+            return int(await connection.scalar(query) or 0)
+
+    async def event_groups(
+        self, task_id: str, event_type: str, field: str, **where: str
+    ) -> tuple[EventGroup, ...]:
+        """Events of a type, counted by the text in one field, those with most events first.
+
+        `where` takes only events with these texts in other fields.
+        """
+        event = tables.event.c
+        # SQLite has no type JSON: a cast to it would make numbers of texts.
+        document = type_coerce(event.event, JSON) if self._db.is_sqlite else cast(event.event, JSON)
+        query = (
+            select(
+                document[field].as_string().label("value"),
+                func.count().label("events"),
+                func.max(event.seq).label("newest"),
+            )
+            .where(event.task_id == task_id, event.type == event_type)
+            .where(*(document[name].as_string() == text for name, text in where.items()))
+            .group_by("value")
+        )
+        async with self._db.read() as connection:
+            groups = (await connection.execute(query)).all()
+            newest = select(*EVENT_COLUMNS).where(
+                event.task_id == task_id, event.seq.in_([group.newest for group in groups])
+            )
+            events = {row.seq: to_event(row) for row in (await connection.execute(newest)).all()}
+        found = (
+            EventGroup(value=group.value, count=group.events, newest=events[group.newest])
+            for group in groups
+        )
+        return tuple(sorted(found, key=lambda group: (-group.count, -group.newest.seq)))
 
     async def disk_use(self) -> DiskUse:
         """Of all artifacts, and of the tasks that need the most."""

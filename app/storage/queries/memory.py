@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import Select, func, select
 
-from app.domain.summaries import HistoryChunk, Refusal, StepSummary, SummaryStatus
+from app.domain.summaries import (
+    ChunkState,
+    HistoryChunk,
+    Refusal,
+    StepSummary,
+    SummaryStatus,
+)
 from app.errors import NotFound
 from app.storage import tables
 from app.storage.db import Database
 from app.storage.queries.views import ChunkView, SummaryView
 from app.storage.rows import AnyRow
 
+LAST = 2**31 - 1
 _REFUSALS: TypeAdapter[tuple[Refusal, ...]] = TypeAdapter(tuple[Refusal, ...])
 _state = tables.step_summary.c
 _text = tables.summary_version.c
@@ -28,14 +36,18 @@ class MemoryQueries:
         self._db = db
 
     async def summaries(
-        self, task_id: str, *, first: int = 1, last: int = 2**31 - 1
+        self,
+        task_id: str,
+        *,
+        first: int = 1,
+        last: int = LAST,
+        steps: Collection[int] | None = None,
     ) -> tuple[SummaryView, ...]:
-        """Of a range of steps, in order, each with its newest version."""
-        query = (
-            _newest_texts()
-            .where(_state.task_id == task_id, _state.step_number.between(first, last))
-            .order_by(_state.step_number)
-        )
+        """Of a range of steps, or of some steps of it, in order, each with its newest version."""
+        wanted = [_state.task_id == task_id, _state.step_number.between(first, last)]
+        if steps is not None:
+            wanted.append(_state.step_number.in_(steps))
+        query = _newest_texts().where(*wanted).order_by(_state.step_number)
         async with self._db.read() as connection:
             rows = (await connection.execute(query)).all()
         return tuple(_view(row, _texts([row.summary])) for row in rows)
@@ -66,12 +78,40 @@ class MemoryQueries:
             rows = (await connection.execute(query)).all()
         return {SummaryStatus(status): count for status, count in rows}
 
-    async def chunks(self, task_id: str) -> tuple[HistoryChunk, ...]:
-        """In order, each in its newest version."""
-        query = select(_chunk.chunk).where(_chunk.task_id == task_id).order_by(_chunk.start_step)
+    async def chunks(
+        self, task_id: str, *, first: int = 1, last: int = LAST
+    ) -> tuple[HistoryChunk, ...]:
+        """Those that end within a range of steps, in order, each in its newest version."""
+        query = (
+            select(_chunk.chunk)
+            .where(_chunk.task_id == task_id, _chunk.end_step.between(first, last))
+            .order_by(_chunk.start_step)
+        )
         async with self._db.read() as connection:
             found = (await connection.execute(query)).scalars().all()
         return tuple(map(HistoryChunk.model_validate_json, found))
+
+    async def chunk_of(self, task_id: str, step_number: int) -> ChunkView | None:
+        """The chunk that a step belongs to; None while it belongs to none."""
+        query = select(_chunk.start_step).where(
+            _chunk.task_id == task_id,
+            _chunk.start_step <= step_number,
+            _chunk.end_step >= step_number,
+        )
+        async with self._db.read() as connection:
+            start = await connection.scalar(query.limit(1))
+        return None if start is None else await self.chunk(task_id, start)
+
+    async def chunk_counts(self, task_id: str) -> dict[ChunkState, int]:
+        """Chunks by the state of their capsule."""
+        query = (
+            select(_chunk.state, func.count())
+            .where(_chunk.task_id == task_id)
+            .group_by(_chunk.state)
+        )
+        async with self._db.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return {ChunkState(state): count for state, count in rows}
 
     async def chunk(self, task_id: str, start_step: int) -> ChunkView:
         """One chunk with all versions of its capsule, oldest first."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import select
 
 from app.domain.memory import WorldState
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef
+from app.domain.tasks import StepRecord
 from app.errors import NotFound
 from app.storage import tables
 from app.storage.db import Database
@@ -57,6 +60,13 @@ class StepQueries:
             newer=bool(numbers) and max(numbers) < steps,
         )
 
+    async def numbered(self, task_id: str, numbers: Collection[int]) -> tuple[StepRecord, ...]:
+        """Some steps in order, without their messages and elements; unknown ones are left out."""
+        query = select(*STEP).where(_step.task_id == task_id, _step.step_number.in_(numbers))
+        async with self._db.read() as connection:
+            rows = (await connection.execute(query.order_by(_step.step_number))).all()
+        return tuple(map(to_step, rows))
+
     async def one(self, task_id: str, step_number: int) -> StepView:
         """A step whole: messages, elements, model calls."""
         query = select(*STEP).where(_step.task_id == task_id, _step.step_number == step_number)
@@ -101,9 +111,11 @@ class StepQueries:
             raise NotFound(f"The task {task_id} has no model call {call_id}.")
         return _call_view(row)
 
-    async def world(self, task_id: str) -> WorldState | None:
-        """What was believed after the newest step that says so."""
+    async def world(self, task_id: str, *, through: int | None = None) -> WorldState | None:
+        """What was believed after the newest step that says so, or up to one step."""
         query = select(_step.world).where(_step.task_id == task_id, _step.world.is_not(None))
+        if through is not None:
+            query = query.where(_step.step_number <= through)
         async with self._db.read() as connection:
             document = await connection.scalar(query.order_by(_step.step_number.desc()).limit(1))
         return parsed(WorldState, document)

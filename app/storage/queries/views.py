@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from app.domain.config import DeviceConfig
+from app.domain.events import StoredEvent
 from app.domain.messages import Usage
 from app.domain.plans import Plan
 from app.domain.screens import Observation
@@ -110,6 +111,15 @@ class RoleSpend(Value):
     @property
     def uncached(self) -> int:
         return self.usage.prompt - self.usage.cached
+
+
+class EventGroup(Value):
+    """Events of one type with the same text in one field."""
+
+    value: str | None
+    """None where events do not have the field."""
+    count: int
+    newest: StoredEvent
 
 
 class DeviceUse(Value):

@@ -16,7 +16,10 @@ from app.domain import actions as act
 from app.domain.actions import Action, Outcome, Point, Receipt, Target, Verdict, describe
 from app.domain.events import (
     ActionRefused,
+    BackgroundChanged,
     ChecksChanged,
+    ChunkChanged,
+    ChunkClosed,
     Compacted,
     FallbackUsed,
     LoopNoticed,
@@ -28,6 +31,7 @@ from app.domain.events import (
     SessionOpened,
     StepDecided,
     StepFinished,
+    SummaryChanged,
     TaskStateChanged,
     ToolServed,
     TurnStarted,
@@ -52,6 +56,17 @@ from app.domain.screens import (
     Size,
     TreeStatus,
     UiTree,
+)
+from app.domain.summaries import (
+    Boundary,
+    Capsule,
+    ChunkState,
+    HistoryChunk,
+    Interval,
+    Refusal,
+    StepSummary,
+    SummaryEvidenceMetadata,
+    SummaryStatus,
 )
 from app.domain.tasks import (
     Limits,
@@ -296,6 +311,94 @@ class Story:
             )
         )
 
+    async def summary_pending(self, number: int) -> None:
+        await self.recorder.record(
+            SummaryChanged(
+                step_id=f"{self.task_id}-{number}",
+                step_number=number,
+                status=SummaryStatus.PENDING,
+            )
+        )
+
+    async def summary_ready(self, number: int, text: str, version: int = 1, **more: Any) -> None:
+        """A version with the step's own picture as its evidence."""
+        step_id = f"{self.task_id}-{number}"
+        step = (await self.app.state.queries.steps.one(self.task_id, number)).step
+        shot = step.observation.screenshot
+        evidence = SummaryEvidenceMetadata(
+            step_id=step_id,
+            decision_image_name=shot.sha256 if shot else None,
+            used_ui_diff=True,
+            model="gemini-3.8-flash",
+            prompt_version=3,
+            summary_version=version,
+            seconds_to_ready=4.2,
+        )
+        values = {"text": text, "evidence": evidence, "version": version, **more}
+        summary = StepSummary(step_id=step_id, step_number=number, **values)
+        await self.summary_moved(
+            number, SummaryStatus.VISUAL_READY, summary=summary, pictures=(shot,) if shot else ()
+        )
+
+    async def summary_moved(self, number: int, status: SummaryStatus, **more: Any) -> None:
+        await self.recorder.record(
+            SummaryChanged(
+                step_id=f"{self.task_id}-{number}",
+                step_number=number,
+                status=status,
+                **{"attempts": 1, **more},
+            )
+        )
+
+    def chunk(self, first: int, last: int, **more: Any) -> HistoryChunk:
+        """A closed range of steps, its capsule pending unless told otherwise."""
+        ids = tuple(f"{self.task_id}-{n}" for n in range(first, last + 1))
+        values: dict[str, Any] = {"boundary": Boundary.APP, **more}
+        return HistoryChunk(
+            chunk_id=f"{self.task_id}-chunk-{first}",
+            session_id=self.task_id,
+            start_step=first,
+            end_step=last,
+            start_step_id=ids[0],
+            end_step_id=ids[-1],
+            source_step_ids=ids,
+            **values,
+        )
+
+    async def chunk_closed(self, first: int, last: int, **more: Any) -> None:
+        await self.recorder.record(ChunkClosed(chunk=self.chunk(first, last, **more)))
+
+    async def chunk_ready(self, first: int, last: int, version: int = 1, **more: Any) -> None:
+        middle = (first + last) // 2
+        capsule = Capsule(
+            doing="I compare the totals with the price list.",
+            did="I opened the shop and set the quantity to 3.",
+            effect="The note prices holds three rows.",
+            entry_state="the home screen",
+            exit_state="Checkout",
+            verified_facts=(f"Base price $9.37 (screen, step {first})",),
+            unresolved=("The total for 5 is not read yet.",),
+            important_entities=("Shop", "Apply discount"),
+            intervals=(
+                Interval(start_step=first, end_step=middle, text="I look for the price list."),
+                Interval(start_step=middle + 1, end_step=last, text="I read the totals."),
+            ),
+        )
+        values: dict[str, Any] = {
+            "state": ChunkState.READY,
+            "version": version,
+            "capsule": capsule,
+            "model": "gemini-3.8-flash",
+            "prompt_version": 2,
+            "attempts": 1,
+            "seconds_to_ready": 9.5,
+            **more,
+        }
+        await self.recorder.record(ChunkChanged(chunk=self.chunk(first, last, **values)))
+
+    async def background(self, kind: Any, state: Any, reason: str) -> None:
+        await self.recorder.record(BackgroundChanged(kind=kind, state=state, reason=reason))
+
     async def ends(
         self, state: TaskState, answer: str = "", reason: str = "", cited: Sequence[int] = ()
     ) -> None:
@@ -425,7 +528,47 @@ async def rich_story(app: FastAPI, pictures: Sequence[bytes] = (), **more: Any) 
     await story.turn(
         act.Drag(start=tap(1, "Slider").target, end=tap(2, "End").target), shot=shot(6)
     )
+    await remembers(story)
     return story
+
+
+async def remembers(story: Story) -> None:
+    """What the memory makes of seven steps: summaries in every state, chunks in each."""
+    for number in range(1, 8):
+        await story.summary_pending(number)
+    await story.summary_ready(1, "I open the app “Shop” to reach its catalogue.")
+    await story.summary_ready(
+        2,
+        "I tap “Catalogue”; the list shows the base price $9.37, the badge on the picture “NEW”.",
+        image_only=("NEW",),
+    )
+    await story.summary_moved(2, SummaryStatus.STALE, reason="the picture's text was read later")
+    await story.summary_ready(2, "I tap “Catalogue” to find the base price $9.37.", version=2)
+    await story.summary_ready(3, "I swipe up to bring the item into view.")
+    await story.summary_moved(3, SummaryStatus.STALE, reason="the prompt's version moved on")
+    await story.summary_ready(
+        4,
+        "I set the quantity to “3”; the total stays at “$25”.",
+        conflict="the validator saw the screen change",
+        lite=True,
+    )
+    await story.summary_moved(
+        5,
+        SummaryStatus.VISUAL_FAILED,
+        attempts=2,
+        reason="refused twice",
+        refusals=(
+            Refusal(rule="judging_word", detail="“successfully”"),
+            Refusal(rule="value_without_source", detail="$26"),
+        ),
+    )
+    await story.chunk_closed(1, 3)
+    await story.chunk_ready(1, 3)
+    await story.chunk_closed(4, 5, boundary=Boundary.RECOVERY)
+    await story.chunk_ready(4, 5, state=ChunkState.FAILED, version=0, capsule=None, attempts=3)
+    await story.chunk_closed(6, 7, boundary=Boundary.MILESTONE)
+    await story.background("summaries", "lite", "quota pressure: the service said 429")
+    await story.background("chunks", "stopped", "the ceiling of $2 is reached")
 
 
 async def goes_on(story: Story, shot: bytes | None = None) -> None:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from app.domain import actions as act
 from app.domain.actions import Outcome, Verdict
 from app.domain.events import (
+    Compacted,
     FallbackUsed,
     InstructionInjected,
     LoopNoticed,
@@ -21,7 +22,9 @@ from app.domain.events import (
     TaskStateChanged,
     ToolServed,
 )
+from app.domain.memory import Departure, ZoneTokens
 from app.domain.screens import Alert
+from app.domain.summaries import Capsule, Interval, Refusal, SummaryStatus
 from app.domain.tasks import Instruction, Note, Question, Recovery, TaskState
 from tests.unit.console.stories import Story, begin, rich_story, tap
 
@@ -87,6 +90,10 @@ PATHS = (
     "/recall?query=discount",
     "/turns?before=5",
     "/steps/4/elements",
+    "/steps/2/summary",
+    "/steps/5/summary",
+    "/chunks/1",
+    "/chunks/4",
 )
 
 
@@ -168,6 +175,7 @@ async def hostile_story(app: FastAPI) -> Story:
             problems=(HOSTILE,),
             notes=(HOSTILE,),
         )
+    await hostile_memory(story)
     await story.recorder.record(
         NoteWritten(note=Note(key=HOSTILE[:100], text=HOSTILE, step_number=2)),
         InstructionInjected(instruction=Instruction(number=1, text=HOSTILE, step_number=2)),
@@ -179,11 +187,45 @@ async def hostile_story(app: FastAPI) -> Story:
     return story
 
 
+async def hostile_memory(story: Story) -> None:
+    refusals = (Refusal(rule=HOSTILE, detail=HOSTILE),)
+    for number in (1, 2):
+        await story.summary_pending(number)
+    await story.summary_ready(1, HOSTILE, conflict=HOSTILE, image_only=(HOSTILE,))
+    await story.summary_moved(2, SummaryStatus.VISUAL_FAILED, reason=HOSTILE, refusals=refusals)
+    capsule = Capsule(
+        doing=HOSTILE,
+        did=HOSTILE,
+        effect=HOSTILE,
+        entry_state=HOSTILE,
+        exit_state=HOSTILE,
+        verified_facts=(HOSTILE,),
+        unresolved=(HOSTILE,),
+        failed_paths=(HOSTILE,),
+        important_entities=(HOSTILE,),
+        intervals=(Interval(start_step=1, end_step=3, text=HOSTILE),),
+    )
+    await story.chunk_closed(1, 3)
+    await story.chunk_ready(
+        1, 3, capsule=capsule, model=HOSTILE, image_only=(HOSTILE,), refusals=refusals
+    )
+    await story.background("summaries", "paused", HOSTILE)
+    await story.recorder.record(
+        Compacted(
+            step_number=2,
+            before=ZoneTokens(stable=9),
+            after=ZoneTokens(stable=8),
+            departures=(Departure(what=HOSTILE, why=HOSTILE, tokens=1),),
+        )
+    )
+
+
 async def test_hostile_text_is_text_everywhere(app: FastAPI, http: httpx2.AsyncClient) -> None:
     story = await hostile_story(app)
     base = f"/tasks/{story.task_id}"
     paths = ["/", base, f"{base}/turns", f"{base}/calls/{story.task_id}-c2"]
     paths += [f"{base}/steps/{n}{end}" for n in (1, 2, 3, 4) for end in ("", "/elements")]
+    paths += [f"{base}/steps/1/summary", f"{base}/steps/2/summary", f"{base}/chunks/1"]
     for path in (*paths, f"{base}/recall?query=alert"):
         text = (await http.get(path)).text
         page = sound(text)
@@ -210,12 +252,18 @@ async def test_a_task_of_a_thousand_steps_opens_within_a_second(
 ) -> None:
     story = await begin(app)
     shot = None
-    for _ in range(1_000):
+    for number in range(1, 1_001):
         await story.turn(elements=("Next", "Back"), shot=shot)
+        await story.summary_pending(number)
+        if number % 10 == 0:
+            await story.summary_ready(number, "I tap “Next” to see the page after it.")
+            await story.chunk_closed(number - 9, number)
+            await story.chunk_ready(number - 9, number)
     began = time.monotonic()
     answer = await http.get(f"/tasks/{story.task_id}")
     seconds = time.monotonic() - began
     assert answer.text.count('<li class="turn') == 40
+    assert answer.text.count('data-status="visual_ready"') == 4
     assert len(answer.content) < 400_000
     assert seconds < 1.0
 

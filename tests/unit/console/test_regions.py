@@ -143,5 +143,5 @@ def test_a_change_is_the_union_of_what_its_events_touch() -> None:
     note = NoteWritten(note=Note(key="k", text="t", step_number=1))
     found = change([at(3, note), at(4, SessionOpened(device="d", description="")), at(5, note)])
     assert found.regions == {"notes", "now"}
-    assert found.turns == frozenset()
+    assert found.added == found.changed == frozenset()
     assert found.last_seq == 5
