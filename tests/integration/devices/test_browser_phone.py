@@ -230,7 +230,16 @@ async def test_an_alert_is_seen_and_answered(phone: PhoneInHand) -> None:
 
 
 async def test_an_alert_at_the_start_of_a_page(phone: PhoneInHand) -> None:
-    await phone.open("/greets")
+    # One time in about thirty ChromeDriver does not notice the dialog and never answers: that
+    # must be told as a lost session, and the page opens in the next one.
+    url = f"{phone.site.url}/greets"
+    receipt = await phone.device.perform(OpenUrl(url=url))
+    for _ in range(3):
+        if receipt.outcome is Outcome.OK:
+            break
+        assert (receipt.outcome, receipt.code) == (Outcome.UNKNOWN, "session_lost"), receipt
+        await phone.device.open()
+        receipt = await phone.device.perform(OpenUrl(url=url))
     view = await phone.device.observe()
     assert view.alert and view.alert.text == "Welcome"
     await phone.do(AcceptAlert())
