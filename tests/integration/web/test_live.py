@@ -10,7 +10,8 @@ import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from app.domain.actions import Verdict
-from app.domain.events import ControlApplied, QuestionAsked, TaskStateChanged
+from app.domain.events import ControlApplied, FallbackUsed, QuestionAsked, TaskStateChanged
+from app.domain.summaries import SummaryStatus
 from app.domain.tasks import Question, TaskState
 from tests.integration.web.conftest import House, SignIn, serving
 from tests.unit.console.stories import begin, rich_story, tap
@@ -74,7 +75,7 @@ async def test_a_reload_shows_what_was_pushed(house: House, signed_in: SignIn) -
     for _ in range(5):
         await story.turn()
     await page.wait_for_selector("#turn-5 .tone-ok")
-    parts = ("#turns", "#plan", "#world", "#context", "#spend", "#head")
+    parts = ("#turns", "#plan", "#world", "#context", "#memory", "#fallbacks", "#spend", "#head")
     pushed = [await page.locator(part).inner_text() for part in parts]
     await page.reload()
     again = [await page.locator(part).inner_text() for part in parts]
@@ -209,6 +210,98 @@ async def test_what_was_opened_and_typed_survives_updates(house: House, signed_i
     await expect(page.locator("#plan")).to_contain_text("3 revisions")
     assert await page.input_value("#say-text") == "use the second coupon"
     assert await page.locator("#revisions").get_attribute("open") is not None
+
+
+async def test_a_badge_changes_live_and_opens_by_key(house: House, signed_in: SignIn) -> None:
+    story = await begin(house.app)
+    await story.turn()
+    await story.summary_pending(1)
+    page = await (await signed_in(house)).new_page()
+    problems = await watched(page)
+    await page.goto(f"{house.url}/tasks/{story.task_id}")
+    await expect(page.locator("#connection")).to_have_text("● live")
+    badge = page.locator("#summary-1")
+    await expect(badge).to_have_attribute("data-status", "pending")
+    await badge.locator("summary").first.focus()
+    await page.keyboard.press("Enter")
+    await expect(badge).to_contain_text("It is being written")
+
+    await story.summary_ready(1, "I tap “Apply discount”.")
+    await expect(badge).to_have_attribute("data-status", "visual_ready")
+    await expect(badge.locator("summary").first).to_have_text("summary ready")
+    await expect(badge).to_contain_text("I tap “Apply discount”.")  # open, so it is read anew
+    picture = badge.locator("img")
+    await expect(picture).to_have_js_property("complete", True)
+    assert await picture.evaluate("image => image.naturalWidth") > 0, "the evidence is a picture"
+
+    await story.summary_moved(1, SummaryStatus.STALE, reason="the prompt moved on")
+    await expect(badge.locator("summary").first).to_have_text("summary stale")
+    await expect(badge).to_contain_text("the prompt moved on")
+    assert problems == []
+
+
+async def test_a_turn_that_changes_keeps_what_was_opened(house: House, signed_in: SignIn) -> None:
+    story = await begin(house.app)
+    await story.turn()
+    await story.summary_pending(1)
+    await story.summary_ready(1, "I tap “Apply discount”.")
+    await story.chunk_closed(1, 1)
+    page = await (await signed_in(house)).new_page()
+    await page.goto(f"{house.url}/tasks/{story.task_id}")
+    await expect(page.locator("#connection")).to_have_text("● live")
+    await page.locator("#summary-1 > summary").click()
+    await page.locator("#boundary-1 > summary").click()
+    await expect(page.locator("#summary-1")).to_contain_text("I tap")
+    await expect(page.locator("#boundary-1")).to_contain_text("Step 1 (T+")
+    await story.recorder.record(FallbackUsed(kind="late", detail="news", step_number=1))
+    await expect(page.locator("#turn-1")).to_contain_text("Second best used (late): news")
+    await expect(page.locator("#summary-1")).to_contain_text("I tap")
+    await expect(page.locator("#boundary-1")).to_contain_text("Step 1 (T+")
+    await expect(page.locator("#fallbacks")).to_contain_text("late news")
+
+
+async def test_chunks_and_background_work_are_live(house: House, signed_in: SignIn) -> None:
+    story = await begin(house.app)
+    for _ in range(3):
+        await story.turn()
+    page = await (await signed_in(house)).new_page()
+    await page.goto(f"{house.url}/tasks/{story.task_id}")
+    await expect(page.locator("#connection")).to_have_text("● live")
+    await expect(page.locator("#boundary-3")).to_be_hidden()
+    await story.chunk_closed(1, 3)
+    boundary = page.locator("#boundary-3")
+    await expect(boundary).to_contain_text("capsule pending")
+    await boundary.locator("summary").first.click()
+    await expect(boundary).to_contain_text("Its capsule is being written.")
+    await story.chunk_ready(1, 3)
+    await expect(boundary).to_contain_text("capsule ready v1")
+    await expect(boundary).to_contain_text("I compare the totals")
+    await expect(page.locator("#memory")).to_contain_text("1 ready")
+    await story.background("chunks", "paused", "paused for 30 s")
+    await expect(page.locator("#memory")).to_contain_text("paused for 30 s")
+    assert await numbers(page) == [3, 2, 1]
+    pushed = await page.locator("#memory").inner_text()
+    await page.reload()
+    assert await page.locator("#memory").inner_text() == pushed
+
+
+async def test_late_news_of_turns_that_are_not_shown_adds_none(
+    house: House, signed_in: SignIn
+) -> None:
+    story = await begin(house.app)
+    for _ in range(60):
+        await story.turn(elements=("Next",))
+    page = await (await signed_in(house)).new_page()
+    problems = await watched(page)
+    await page.goto(f"{house.url}/tasks/{story.task_id}")
+    await expect(page.locator("#connection")).to_have_text("● live")
+    await story.summary_pending(2)
+    await story.chunk_closed(1, 3)
+    await story.recorder.record(FallbackUsed(kind="late", detail="news", step_number=3))
+    await story.turn()
+    await page.wait_for_selector("#turn-61 .tone-ok")
+    assert await numbers(page) == list(range(61, 20, -1))
+    assert problems == []
 
 
 async def test_a_click_shows_its_receipt_and_a_refusal_its_reason(
