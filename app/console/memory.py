@@ -145,7 +145,7 @@ def _ceilings(spent: RoleSpend | None, config: MemoryConfig) -> tuple[Meter, ...
         return ()
     return (
         token_meter("tokens", spent.usage.total, config.background_tokens),
-        money_meter("money", spent.cost_usd, config.background_cost_usd),
+        money_meter("spent", spent.cost_usd, config.background_cost_usd),
     )
 
 

@@ -288,7 +288,7 @@ async def test_background_spend_stands_against_its_ceiling(app: FastAPI) -> None
     ]
     assert [(m.name, m.used, m.limit, m.percent) for m in summaries.meters] == [
         ("tokens", "1.5K", "6.0K", 25.0),
-        ("money", "$0.50", "$2.00", 25.0),
+        ("spent", "$0.50", "$2.00", 25.0),
     ]
 
 
