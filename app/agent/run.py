@@ -20,7 +20,7 @@ from app.domain.events import (
     QuestionAsked,
     TaskStateChanged,
 )
-from app.domain.memory import PromptFigures, SearchEntry, TextKind
+from app.domain.memory import BackgroundState, PromptFigures, SearchEntry, TextKind
 from app.domain.messages import Call, Message, Usage
 from app.domain.plans import Check, Plan
 from app.domain.ports import Artifacts, Background, Clock, Device, Model, Ocr, Recorder, SearchIndex
@@ -141,6 +141,8 @@ class Run:
     finish_refusals: int = 0
     losses: int = 0
     session_open: bool = False
+    background_state: Callable[[], BackgroundState] = BackgroundState
+    """Counts what waits in the background; returns at once."""
     after_step: Callable[[StepRecord], None] | None = None
     """Takes each finished step for background work; returns at once."""
     remarks: list[str] = field(default_factory=list)

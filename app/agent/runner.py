@@ -33,12 +33,12 @@ from app.domain.events import (
     QuestionAnswered,
     TaskStateChanged,
 )
-from app.domain.memory import WorldState
+from app.domain.memory import TextKind, WorldState
 from app.domain.tasks import Ability, StepState, TaskHistory, TaskState
 from app.errors import ArtemisError
 from app.memory.kept import KeptFacts
-from app.memory.tokens import Counter
-from app.memory.transcript import Transcript
+from app.memory.tokens import Counter, count_text
+from app.memory.transcript import GOAL_TOKENS, LEAST_GOAL_TOKENS, Transcript
 from app.memory.zones import Stable
 from app.world.model import WorldModel
 
@@ -65,7 +65,7 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         Stable.from_json(history.stable_prefix)
         if history.stable_prefix
         else Stable(
-            load("operator"),
+            _operator_rules(recall=rules.memory.operator_history_recall),
             declare(
                 recall=rules.memory.operator_history_recall,
                 shell=rules.device.shell and Ability.SHELL in ports.device.abilities,
@@ -86,6 +86,9 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
         session_id=history.task.task_id,
     )
     transcript.restore(history.frozen, history.chunks)
+    if (call := history.last_first_call) is not None and call.figures is not None:
+        transcript.counter.resume(call.figures.ratio)
+        transcript.counter.learn(call.figures.zones.total, call.usage.prompt)
     if not rules.memory.visual_step_summary_shadow:
         transcript.summaries.update((n, s.text) for n, s in history.summaries.items())
     world = WorldModel(WorldState(variables={k: v for k, (v, _) in history.remembered.items()}))
@@ -108,7 +111,7 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
     )
     for step in history.steps:
         # Closes what a step of a former process should have closed, never anything twice.
-        run.note(*(ChunkClosed(chunk=c) for c in transcript.close_chunks(step)))
+        run.note(*(ChunkClosed(chunk=c) for c in transcript.close_chunks(step, again=True)))
         take_in(run, step)
         if step.verdict is not None:
             world.observe(step.step_number, step.after, step.action, step.verdict)
@@ -118,6 +121,12 @@ def build_run(history: TaskHistory, ports: Ports, rules: Rules, control: Control
             "The last step was interrupted: whether it happened is unknown. Look before repeating."
         )
     return run
+
+
+def _operator_rules(*, recall: bool) -> str:
+    """The operator's system text; without the recall, nothing in it speaks of it."""
+    lines = load("operator").splitlines()
+    return "\n".join(line for line in lines if recall or "recall_history" not in line)
 
 
 async def run_task(run: Run, history: TaskHistory) -> EndTask:
@@ -160,6 +169,11 @@ async def _begin(run: Run, history: TaskHistory) -> None:
         body = run.transcript.stable.to_json().encode()
         ref = await run.ports.artifacts.put(body, "application/json")
         run.note(PrefixStored(stable_ref=ref, offline=run.rules.offline))
+        if (tokens := count_text(run.task.spec.goal)) > LEAST_GOAL_TOKENS:
+            # What may be cut must be found by its words.
+            run.index(TextKind.INSTRUCTION, run.task.spec.goal)
+            if tokens > GOAL_TOKENS:
+                run.fallback("goal_excerpt", f"the goal's {tokens:,} tokens are shown in part")
     if history.open_question is not None:
         run.note(
             QuestionAnswered(

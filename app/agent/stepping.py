@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from app.agent.run import Attempted, Run, Turn
 from app.domain.actions import Receipt, Verdict, describe
 from app.domain.events import ChunkClosed, StepDecided, StepFinished
@@ -62,7 +65,7 @@ def _record(run: Run, turn: Turn) -> StepRecord:
         native_thinking="\n".join(t for t in turn.native_thinking if t),
         action=turn.action,
         action_text=describe(turn.action) if turn.action is not None else _proposal_text(turn),
-        messages=tuple(_storable(m) for m in turn.traffic.messages),
+        messages=tuple(_storable(m) for m in turn.traffic.whole),
         tools=tuple(turn.tools),
         notes=tuple(turn.notes),
         remembered=dict(turn.remembered),
@@ -108,7 +111,7 @@ async def finish(
     )
     done = ("state", "receipt", "verdict", "verdict_reason", "diff", "after", "recoveries")
     update = {name: getattr(result, name) for name in (*done, "ended_at")}
-    record = turn.record.model_copy(update=update)
+    record = _as_stored(turn.record.model_copy(update=update))
     run.note(result, *(ChunkClosed(chunk=c) for c in run.transcript.close_chunks(record)))
     if run.rules.memory.summarises:
         run.note(pending(record.step_id, record.step_number))
@@ -152,6 +155,26 @@ async def finish_attempted(run: Run, attempted: Attempted) -> None:
         after=after,
         recoveries=tuple(turn.recoveries),
     )
+
+
+def _as_stored(record: StepRecord) -> StepRecord:
+    """The step as the store gives it back: no database takes the character NUL."""
+    written = record.model_dump_json(exclude={"messages"})
+    if r"\u0000" not in written:
+        return record
+    data = _without_nul(json.loads(written))
+    return StepRecord.model_validate({**data, "messages": record.messages})
+
+
+def _without_nul(data: Any) -> Any:
+    match data:
+        case str():
+            return data.replace("\0", "\ufffd")
+        case list():
+            return [_without_nul(item) for item in data]
+        case dict():
+            return {_without_nul(key): _without_nul(value) for key, value in data.items()}
+    return data
 
 
 def take_in(run: Run, record: StepRecord) -> None:

@@ -19,6 +19,8 @@ from app.memory.recall import render
 
 SAMPLES = 300
 """Values asked for at the end, drawn over all ages."""
+REBUILDS = 20
+"""Steps, spread over the walk, at which a restart is compared; the last step is another."""
 MAX_STEPS = 20_000
 SCALE = 12
 """The walk's pictures are small: only that they are there counts."""
@@ -75,6 +77,10 @@ class Report(Value):
     values: Reach
     waits: int
     """Times the operator's turn stood still until background work was done."""
+    rebuilds: int
+    """Requests compared with one that a restarted process would send."""
+    rebuild_identical: int
+    """Of these, those with the same bytes of S, F and A."""
 
     @property
     def kept(self) -> bool:
@@ -89,6 +95,7 @@ class Report(Value):
             and self.prefix_share >= target.prefix_share
             and self.values_reachable == 1.0
             and self.waits == 0
+            and self.rebuild_identical == self.rebuilds > 0
         )
 
 
@@ -106,7 +113,8 @@ async def measure(settings: Sections, steps: int) -> Report:
         raise InvalidInput(f"{steps} steps cannot be walked", hint=f"give 2 to {MAX_STEPS:,}")
     walk = Walk(screens=steps, pictures=True, scale=SCALE, wordy=True)
     with TemporaryDirectory(prefix="artemis-bench-") as folder:
-        async with Stand(settings, walk, Path(folder)) as stand:
+        sampled = {1 + (steps - 1) * i // REBUILDS for i in range(REBUILDS + 1)}
+        async with Stand(settings, walk, Path(folder), rebuild_at=sampled) as stand:
             await stand.walk_on()
             reach = await _reach(stand, walk)
             return _report(stand, walk, reach)
@@ -162,6 +170,8 @@ def _report(stand: Stand, walk: Walk, reach: Reach) -> Report:
         values_reachable=round((reach.shown + reach.recalled) / reach.sampled, 4),
         values=reach,
         waits=stand.model.waits,
+        rebuilds=stand.rebuilds.compared,
+        rebuild_identical=stand.rebuilds.compared - len(stand.rebuilds.differing),
     )
 
 
@@ -193,6 +203,7 @@ def lines(report: Report) -> list[str]:
         ("chunks, of them ready", f"{report.chunks}, {report.chunks_ready}", ""),
         ("summaries", f"{report.summaries}", ""),
         ("waits for background work", f"{report.waits}", "0"),
+        ("rebuilt, of them identical", f"{report.rebuilds}, {report.rebuild_identical}", "all"),
         (
             "values shown, recalled",
             f"{report.values.shown}, {report.values.recalled} of {report.values.sampled}",

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from app.agent.control import Control
-from app.agent.run import Ports, Rules
+from app.agent.run import Ports, Rules, Run
 from app.agent.runner import build_run, run_task
 from app.bench.walk import Walk, WalkClock, WalkDevice, WalkModel
 from app.domain.config import AgentConfig, DeviceConfig, MemoryConfig, PerceptionConfig, Platform
 from app.domain.events import Event, FallbackUsed, ModelCalled
-from app.domain.memory import SearchEntry, ZoneTokens
-from app.domain.messages import Image, ModelReply, ModelRequest, Role
+from app.domain.memory import BackgroundState, SearchEntry, ZoneTokens
+from app.domain.messages import Image, Message, ModelReply, ModelRequest, Role
 from app.domain.ports import Recorder
 from app.domain.summaries import HistoryChunk
 from app.domain.tasks import Limits, StepRecord, TaskHistory, TaskSpec, TaskState
@@ -26,6 +26,7 @@ from app.memory.background import WriterPorts
 from app.memory.capsules import CapsuleWriter, Facts, Sources
 from app.memory.compaction import FOLDED
 from app.memory.summaries import Summaries
+from app.memory.zones import Stable
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
 from app.storage.migrations import migrate
@@ -88,6 +89,8 @@ class WatchedModel:
         self.waits = 0
         self.images: list[int] = []
         """Pictures in each request of the operator."""
+        self.on_request: Callable[[ModelRequest], Awaitable[None]] | None = None
+        """Sees each request of the operator before it is answered."""
         self.last_text = ""
 
     async def generate(self, request: ModelRequest) -> ModelReply:
@@ -102,6 +105,8 @@ class WatchedModel:
             parts = [p for m in request.messages for p in m.parts]
             self.images.append(sum(isinstance(p, Image) for p in parts))
             self.last_text = "\n".join(m.plain() for m in request.messages)
+            if self.on_request is not None:
+                await self.on_request(request)
         return await self._inner.generate(request)
 
     def release(self) -> None:
@@ -115,6 +120,31 @@ class WatchedModel:
                 await self._asked.wait()
         except TimeoutError:
             self.waits += 1
+
+
+class Rebuilds:
+    """Compares what a request holds of S, F and A with what a restarted process would build."""
+
+    def __init__(self, steps: Collection[int], history: Callable[[], Awaitable[Run]]) -> None:
+        self._steps = frozenset(steps)
+        self._history = history
+        self.compared = 0
+        self.differing: list[int] = []
+        """Steps at which a rebuild gave other bytes."""
+
+    async def look(self, request: ModelRequest) -> None:
+        number, tail = request.step_number, request.messages[-1]
+        if number not in self._steps or not tail.text.startswith("# NOW "):
+            return
+        again = (await self._history()).transcript
+        self.compared += 1
+        sent = (Stable(request.system, request.tools), request.messages[:-1])
+        if _written(*sent) != _written(again.stable, again.history):
+            self.differing.append(number)
+
+
+def _written(stable: Stable, messages: Sequence[Message]) -> tuple[str, ...]:
+    return (stable.to_json(), *(m.model_dump_json() for m in messages))
 
 
 class WatchedRecorder:
@@ -149,8 +179,11 @@ class WatchedRecorder:
 class Stand:
     """One walk under way; enter it, walk on, and ask what there was."""
 
-    def __init__(self, settings: Sections, walk: Walk, folder: Path) -> None:
+    def __init__(
+        self, settings: Sections, walk: Walk, folder: Path, *, rebuild_at: Collection[int] = ()
+    ) -> None:
         self._settings = settings
+        self.rebuilds = Rebuilds(rebuild_at, self.rebuilt)
         self._walk = walk
         self._folder = folder
         self._db = Database(f"sqlite:///{folder / 'bench.db'}")
@@ -194,6 +227,10 @@ class Stand:
         await self._background.drain(FLUSH)
         await self._db.close()
 
+    async def rebuilt(self) -> Run:
+        """The run as a process that was started now would take it up."""
+        return build_run(await self.recorder.history(), self.ports, self.rules, Control())
+
     async def walk_on(self) -> None:
         """Runs the task to its end, then lets the background finish."""
         ports = WriterPorts(
@@ -234,6 +271,10 @@ class Stand:
             capsules.submit_all(transcript.chunks[-2:])
 
         self.run.after_step = take
+        self.run.background_state = lambda: BackgroundState(
+            summaries=summaries.waiting, chunks=capsules.waiting
+        )
+        self.model.on_request = self.rebuilds.look
         end = await run_task(self.run, self._history)
         self.model.release()
         await summaries.flush(FLUSH)

@@ -50,6 +50,8 @@ class PromptFigures(Value):
     zones: ZoneTokens = ZoneTokens()
     estimated: int = 0
     """After correction by the provider's own figures."""
+    ratio: float = 1.0
+    """Real tokens per estimated one, as the correction stood."""
     shared_prefix: int = 0
     """Tokens in common with the previous request, from the first byte."""
     images: int = 0
@@ -59,6 +61,25 @@ class PromptFigures(Value):
     departures: tuple[Departure, ...] = ()
     waits: int = 0
     """Times the operator waited for background work: 0."""
+
+
+class BackgroundState(Value):
+    """What is still being written about earlier steps, as the operator's prompt counts it."""
+
+    summaries: int = 0
+    """Steps that wait for a summary."""
+    chunks: int = 0
+    """Chunks that wait for a capsule."""
+    halted: tuple[str, ...] = ()
+    """Kinds of work that are paused or stopped."""
+    conflicts: tuple[int, ...] = ()
+    """Newest steps whose summary contradicts the validator."""
+
+    def line(self) -> str:
+        """Only what there is; empty where nothing waits."""
+        waiting = ((self.summaries, "summary", "summaries"), (self.chunks, "chunk", "chunks"))
+        parts = [f"{n} {one if n == 1 else many} pending" for n, one, many in waiting if n]
+        return ", ".join((*parts, *(f"{kind} halted" for kind in self.halted)))
 
 
 class TextKind(StrEnum):

@@ -287,6 +287,8 @@ class TaskHistory(Value):
     """F as stored at the last compaction."""
     frozen_through: int = 0
     """The newest step number that F covers."""
+    last_first_call: ModelCallRecord | None = None
+    """The newest first call of a turn that has figures: how far its estimate was off."""
     open_question: Question | None = None
     seconds_spent: float = 0.0
     summaries: dict[int, StepSummary] = Field(default_factory=dict)

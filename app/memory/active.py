@@ -14,6 +14,7 @@ from app.memory.zones import Turn
 TURN_TOKENS = 2_500
 """A larger finished turn becomes an excerpt when the budget needs it."""
 EXCERPT_TOKENS = TURN_TOKENS // 4
+EXCERPT = "larger than a turn may be; an excerpt stays"
 
 
 class Active:
@@ -22,6 +23,7 @@ class Active:
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self.turns: list[Turn] = []
+        self._whole: dict[int, Turn] = {}
         self.through = 0
         """The newest step taken in."""
 
@@ -36,13 +38,21 @@ class Active:
             excerpt=short,
             excerpt_tokens=self._count(short),
         )
+        self._whole[turn.number] = turn
         self.turns.append(_excerpt(turn) if excerpt else turn)
         self.through = step.step_number
 
     def leave(self, stay: int) -> list[Turn]:
         """Takes out all turns but the last ones."""
-        gone, self.turns = self.turns[:-stay], self.turns[-stay:]
+        at = max(0, len(self.turns) - stay)
+        gone, self.turns = self.turns[:at], self.turns[at:]
+        for turn in gone:
+            del self._whole[turn.number]
         return gone
+
+    def unfold(self) -> None:
+        """Every turn whole again, for a prompt that is written anew."""
+        self.turns = [self._whole[t.number] for t in self.turns]
 
     @property
     def tokens(self) -> int:
@@ -55,17 +65,17 @@ class Active:
     @property
     def excerpted(self) -> frozenset[int]:
         """Steps that stand here as an excerpt."""
-        return frozenset(t.number for t in self.turns if t.messages is t.excerpt)
+        return frozenset(t.number for t in self.turns if t is not self._whole[t.number])
 
     def excerpt(self, above: int) -> list[Departure]:
         """Excerpts in place of turns larger than a bound."""
         departures = []
         for i, turn in enumerate(self.turns):
-            if turn.tokens > max(above, turn.excerpt_tokens):
+            if turn.number not in self.excerpted and turn.tokens > max(above, turn.excerpt_tokens):
                 departures.append(
                     Departure(
                         what=f"turn of step {turn.number}",
-                        why="larger than a turn may be; an excerpt stays",
+                        why=EXCERPT,
                         tokens=turn.tokens - turn.excerpt_tokens,
                     )
                 )

@@ -94,6 +94,11 @@ class CapsuleWriter:
         self._waiting.append((chunk, self._ports.clock.monotonic()))
         self._start()
 
+    @property
+    def waiting(self) -> int:
+        """Chunks that wait for their capsule, the one that is being written included."""
+        return len(self._waiting) + self._at_work
+
     def submit_all(self, chunks: Iterable[HistoryChunk]) -> None:
         for chunk in chunks:
             self.submit(chunk)

@@ -79,11 +79,18 @@ class Chunker:
             self._last = chunks[-1].end_step
 
     def feed(
-        self, step: StepRecord, summaries: Mapping[int, str], *, instructed: bool = False
+        self,
+        step: StepRecord,
+        summaries: Mapping[int, str],
+        *,
+        instructed: bool = False,
+        again: bool = False,
     ) -> tuple[HistoryChunk, ...]:
         """The chunks that end with this step or right before it; a step seen before closes none.
 
         `instructed`: a person said something that this step was the first to hear.
+        `again`: a former process finished it. Its tokens were counted then, with the summaries
+        that were ready then, and closed nothing.
         """
         settled = self._trace(step)
         if step.step_number <= self._last:
@@ -92,7 +99,7 @@ class Chunker:
         taken = _taken(step)
         closed = [self._before(taken, instructed, settled=settled)]
         self._open.append(taken)
-        closed += [self._after(step, summaries)]
+        closed += [self._after(step, None if again else summaries)]
         return tuple(chunk for chunk in closed if chunk is not None)
 
     def _trace(self, step: StepRecord) -> bool:
@@ -126,7 +133,7 @@ class Chunker:
             return self._close(Boundary.MILESTONE, length)
         return None
 
-    def _after(self, step: StepRecord, summaries: Mapping[int, str]) -> HistoryChunk | None:
+    def _after(self, step: StepRecord, summaries: Mapping[int, str] | None) -> HistoryChunk | None:
         """A boundary that this step itself makes."""
         effect = step.irreversible and step.verdict is not Verdict.BLOCKED
         found = (
@@ -139,6 +146,8 @@ class Chunker:
                 return self._close(boundary, len(self._open))
         if len(self._open) >= MAX_STEPS:
             return self._close(Boundary.STEPS, len(self._open))
+        if summaries is None:
+            return None
         tokens = sum(_source_tokens(s, summaries) for s in self._open)
         return self._close(Boundary.TOKENS, len(self._open)) if tokens >= MAX_TOKENS else None
 

@@ -24,6 +24,8 @@ MAX_CHUNKS = 8
 KEPT_SHARE = 0.5
 """Of the room for F, what the kept block may take."""
 KEPT_LEAST = 400
+LEAST_FROZEN = KEPT_LEAST + 100
+"""What F needs besides the goal: the kept block and the way back to what is folded."""
 KEPT_FULL = 0.8
 """How full a rewritten kept block may be, so that new lines find room behind it."""
 SINCE_TOKENS = 400
@@ -73,7 +75,7 @@ class Rewriting:
         kept, pieces = old.kept, list(old.pieces)
         if not pieces:
             kept, pieces = self._block(KEPT_FULL), self._recent(old.through)
-        elif fresh := self.kept.since(old.step - 1, old.step, failures=FAILURES):
+        elif fresh := self.kept.since(old.step - 1, heard(old, self.kept), failures=FAILURES):
             lines = bounded(fresh, self._kept_limit)
             pieces.append(kept_piece(lines, self.present.step_number))
         pieces += [self._line(n) for n in leaving]
@@ -220,6 +222,7 @@ class Rewriting:
             kept=tuple(kept),
             pieces=tuple(pieces),
             owed=owed,
+            heard=self.kept.heard,
         )
 
     def _gone(self, pieces: Sequence[Piece], why: str, instead: int) -> None:
@@ -227,6 +230,11 @@ class Rewriting:
             what = f"steps {pieces[0].start}-{pieces[-1].end}"
             tokens = sum(p.tokens for p in pieces) - instead
             self.departures.append(Departure(what=what, why=why, tokens=max(0, tokens)))
+
+
+def heard(frozen: Frozen, kept: KeptFacts) -> int:
+    """Number of the newest instruction that a zone F took in."""
+    return frozen.heard if frozen.heard is not None else kept.heard_by(frozen.step)
 
 
 def frozen_text(goal: str, kept: Sequence[str], pieces: Sequence[Piece]) -> str:

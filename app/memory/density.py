@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from app.domain.summaries import Boundary, HistoryChunk
+from app.domain.tasks import Instruction
 from app.memory.pieces import Fact
+from app.memory.tail import TailFacts
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -25,6 +27,8 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
     }
 )
 BASE = 1.0
+SAID_LATELY = 2
+"""Newest instructions that count for what the task is about."""
 ENTITY_WORDS = 4
 """Words in common with the present that count for all there is."""
 _WORD = re.compile(r"\w{3,}")
@@ -45,6 +49,22 @@ class Present(NamedTuple):
     """Step numbers that people named."""
     standing: str = ""
     """What the prompt says anyway."""
+
+
+def present(facts: TailFacts, instructions: Sequence[Instruction], standing: str) -> Present:
+    """What the task is about, from the tail and what people said last."""
+    said = [i.text for i in instructions[-SAID_LATELY:]]
+    active = facts.plan.active if facts.plan is not None else None
+    seen = facts.observation
+    return Present(
+        step_number=facts.step_number,
+        subgoal=facts.plan.subgoal_hash() if facts.plan is not None else "",
+        app=seen.app(),
+        page=seen.page(),
+        words=words(active.text if active is not None else "", seen.page(), *said),
+        referred=referred_steps(said),
+        standing=standing,
+    )
 
 
 def words(*texts: str) -> frozenset[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from itertools import chain, takewhile
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import NamedTuple
 
 from app.domain.actions import Verdict
 from app.domain.tasks import Instruction, StepRecord
@@ -27,16 +29,33 @@ UNRESOLVED = 8
 """Newest open points with a line of their own."""
 
 
+class Kind(StrEnum):
+    """Kinds of kept item."""
+
+    SAID = "said"
+    """By a person."""
+    VALUE = "value"
+    EFFECT = "effect"
+    TROUBLE = "trouble"
+    OPEN = "open"
+
+
+SHARES: Mapping[Kind, float] = MappingProxyType(
+    {Kind.SAID: 0.6, Kind.VALUE: 0.6, Kind.EFFECT: 0.4, Kind.TROUBLE: 0.3, Kind.OPEN: 0.3}
+)
+"""Part of a block that one kind may take while others wait; what is left over is anyone's."""
+
+
 class Item(NamedTuple):
     """One thing to keep: its line and the step it belongs to."""
 
     step_number: int
     line: str
-    said: bool = False
-    """By a person."""
+    kind: Kind
 
-
-_S = TypeVar("_S", Item, Instruction)
+    @property
+    def said(self) -> bool:
+        return self.kind is Kind.SAID
 
 
 class OpenPoints(NamedTuple):
@@ -76,9 +95,9 @@ class KeptFacts:
         """Keeps steps with an outside effect, and steps that went wrong or needed recovery."""
         line = cut_text(step_line(step).replace("\n", ";"), ITEM_TOKENS - 10)
         if step.irreversible and step.verdict is not Verdict.BLOCKED:
-            self.effects.append(Item(step.step_number, f"- outside effect: {line}"))
+            self.effects.append(Item(step.step_number, f"- outside effect: {line}", Kind.EFFECT))
         elif step.verdict is not Verdict.EXECUTED or step.recoveries:
-            self.failures.append(Item(step.step_number, f"- trouble: {line}"))
+            self.failures.append(Item(step.step_number, f"- trouble: {line}", Kind.TROUBLE))
 
     def instructed(self, step_number: int) -> bool:
         """Whether a person said something that this step was the first to hear."""
@@ -90,7 +109,6 @@ class KeptFacts:
 
         Looks at the newest items only, however many there are.
         """
-        said = chain(map(_said, reversed(self.instructions)), map(_asked, reversed(self.answers)))
         values = ((key, *self.remembered[key]) for key in reversed(self.remembered))
         rest = heapq.merge(
             map(_value, values),
@@ -102,20 +120,33 @@ class KeptFacts:
         total = len(self.instructions) + len(self.answers) + len(self.remembered)
         total += len(self.effects) + len(self.failures) + unresolved.total
         capped = (*self.failures[-FAILURES - 1 : -FAILURES], *unresolved.newest[UNRESOLVED:])
-        first = self._first_step(unresolved)
-        newest_out = max((i.step_number for i in capped), default=first)
-        return _block(chain(said, rest), total, tokens, (first, newest_out))
+        filling = _Filling(tokens)
+        filling.newest_out = max((i.step_number for i in capped), default=0)
+        filling.take(map(_said, reversed(self.instructions)))
+        filling.take(map(_asked, reversed(self.answers)))
+        filling.take(rest)
+        return filling.block(total, self._first_step(unresolved))
 
-    def since(self, after: int, instructions_after: int, *, failures: int = 0) -> tuple[Item, ...]:
-        """Items newer than the given step numbers, in the order of their kinds and steps.
+    @property
+    def heard(self) -> int:
+        """Number of the newest instruction."""
+        return self.instructions[-1].number if self.instructions else 0
+
+    def heard_by(self, step_number: int) -> int:
+        """Number of the newest instruction that a step could obey."""
+        newest = (i.number for i in reversed(self.instructions) if i.step_number <= step_number)
+        return next(newest, 0)
+
+    def since(self, after: int, heard: int, *, failures: int = 0) -> tuple[Item, ...]:
+        """Items of steps after one and instructions after one, in the order of kinds and steps.
 
         Of failures only the newest few: while their turns stand in A, they are said there.
         """
-        said = (_said(i) for i in _newer(reversed(self.instructions), instructions_after))
+        said = map(_said, takewhile(lambda i: i.number > heard, reversed(self.instructions)))
         answers = takewhile(lambda a: a[2] > after, reversed(self.answers))
         values = ((key, *self.remembered[key]) for key in reversed(self.remembered))
         new = takewhile(lambda item: item.step_number > after, map(_value, values))
-        kinds = (
+        kinds: tuple[Iterable[Item], ...] = (
             said,
             map(_asked, answers),
             new,
@@ -138,60 +169,101 @@ class KeptFacts:
 
 def bounded(items: Sequence[Item], tokens: int) -> tuple[str, ...]:
     """A few new items within a bound, shown in the order given."""
-    ranked = sorted(items, key=lambda i: (not i.said, -i.step_number))
+    filling = _Filling(tokens)
+    newest = sorted(items, key=lambda i: -i.step_number)
+    filling.take(i for i in newest if i.said)
+    filling.take(i for i in newest if not i.said)
     first = min((i.step_number for i in items), default=0)
-    return _block(ranked, len(ranked), tokens, (first, first)).lines
+    return filling.block(len(items), first).lines
 
 
-def _block(ranked: Iterable[Item], total: int, tokens: int, left_out: tuple[int, int]) -> Block:
-    """Takes items in the order of their rank until the block is full; shows them by step."""
-    chosen: list[tuple[int, Item]] = []
-    left, misfits, (first, newest_out) = tokens - GROUP_TOKENS, 0, left_out
-    rest = iter(ranked)
-    for item in rest:
-        cost = count_text(_line(item)) + 1
-        if cost <= left:
-            chosen.append((len(chosen), item))
-            left, misfits = left - cost, 0
-            continue
-        misfits, newest_out = misfits + 1, max(newest_out, item.step_number)
-        if misfits >= MISFITS or left <= 0:
-            # Of what was not looked at, the first one that nobody said is the newest.
-            unseen = next((i for i in rest if not i.said), item)
-            newest_out = max(newest_out, unseen.step_number)
-            break
-    # People's words first, then by step; within a step as ranked, oldest rank last.
-    chosen.sort(key=lambda c: (not c[1].said, c[1].step_number, -c[0]))
-    lines = [_line(item) for _, item in chosen]
-    if grouped := total - len(chosen):
-        lines.append(
-            f"- and {grouped} more kept items of steps {first}-{newest_out}: "
-            "recall_history with their words brings them back"
-        )
-    return Block(tuple(lines), grouped)
+def newest_said(items: Sequence[Item]) -> int:
+    """Room that lets what a person said last stand word for word."""
+    newest = max((i for i in items if i.said), key=lambda i: i.step_number, default=None)
+    return count_text(_line(newest)) + 1 + GROUP_TOKENS if newest is not None else 0
 
 
-def _newer(items: Iterator[_S], after: int) -> Iterator[_S]:
+class _Filling:
+    """Takes items in the order of their rank until a block is full."""
+
+    def __init__(self, tokens: int) -> None:
+        self._left = max(0, tokens - GROUP_TOKENS)
+        self._shares = {kind: round(self._left * share) for kind, share in SHARES.items()}
+        self._chosen: list[tuple[int, Item, str]] = []
+        self._waiting: list[Item] = []
+        self.newest_out = 0
+        """The newest step of an item without a line."""
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Goes through one stream of items, newest first, as long as some may fit."""
+        misfits = 0
+        rest = iter(items)
+        for item in rest:
+            if self._choose(item, min(self._left, self._shares[item.kind])):
+                misfits = 0
+                continue
+            self._waiting.append(item)
+            misfits += 1
+            if misfits >= MISFITS or self._left <= 0:
+                unseen = next(rest, item)
+                self.newest_out = max(self.newest_out, unseen.step_number)
+                return
+
+    def block(self, total: int, first: int) -> Block:
+        """What was chosen, people's words first, then by step, and what has no line of its own."""
+        for item in self._waiting:
+            if not self._choose(item, self._left):
+                self.newest_out = max(self.newest_out, item.step_number)
+        # Within a step as ranked, oldest rank last.
+        self._chosen.sort(key=lambda c: (not c[1].said, c[1].step_number, -c[0]))
+        lines = [line for _, _, line in self._chosen]
+        if grouped := total - len(lines):
+            lines.append(
+                f"- and {grouped} more kept items of steps {first}-{max(first, self.newest_out)}: "
+                "recall_history with their words brings them back"
+            )
+        return Block(tuple(lines), grouped)
+
+    def _choose(self, item: Item, room: int) -> bool:
+        line = _line(item)
+        if item.said and not self._chosen:
+            # What a person said last is there whatever waits, as an excerpt if there is no room.
+            room = self._left
+            line = line if count_text(line) < room else _cut(line, room - 1)
+        cost = count_text(line) + 1
+        if cost > room:
+            return False
+        self._chosen.append((len(self._chosen), item, line))
+        self._left -= cost
+        self._shares[item.kind] -= cost
+        return True
+
+
+def _newer(items: Iterator[Item], after: int) -> Iterator[Item]:
     return takewhile(lambda item: item.step_number > after, items)
 
 
 def _said(said: Instruction) -> Item:
     line = f"- I{said.number} (step {said.step_number}): {quoted(said.text)}"
-    return Item(said.step_number, line, said=True)
+    return Item(said.step_number, line, Kind.SAID)
 
 
 def _asked(asked: tuple[str, str, int]) -> Item:
     question, answer, step = asked
-    return Item(step, f"- Q (step {step}): {quoted(question)} → {quoted(answer)}", said=True)
+    line = f"- Q (step {step}): {quoted(question)} → {quoted(answer)}"
+    return Item(step, line, Kind.SAID)
 
 
 def _value(value: tuple[str, str, int]) -> Item:
     key, text, step = value
-    return Item(step, f"- {key} = {quoted(text)} (step {step})")
+    return Item(step, f"- {key} = {quoted(text)} (step {step})", Kind.VALUE)
 
 
 def _line(item: Item) -> str:
-    bound = SAID_TOKENS if item.said else ITEM_TOKENS
-    if count_text(item.line) <= bound:
-        return item.line
-    return cut_text(item.line, bound - 12) + "… (recall_history has it all)"
+    return _cut(item.line, SAID_TOKENS if item.said else ITEM_TOKENS)
+
+
+def _cut(line: str, bound: int) -> str:
+    if count_text(line) <= bound:
+        return line
+    return cut_text(line, max(0, bound - 12)) + "… (recall_history has it all)"

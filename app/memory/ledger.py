@@ -11,6 +11,7 @@ from app.domain.actions import describe
 from app.domain.messages import Call, Image, JsonObject, Message, Part, Response, Text
 from app.domain.screens import Observation, TreeStatus
 from app.domain.tasks import Recovery, StepRecord, StepState
+from app.memory.envelopes import shortened
 from app.memory.tokens import count_text, cut_text
 
 PENDING: JsonObject = {"verdict": "pending"}
@@ -107,9 +108,13 @@ def turn_messages(step: StepRecord) -> tuple[Message, ...]:
 def turn_text(step: StepRecord, tokens: int) -> tuple[Message, ...]:
     """A turn too large for real messages, as one excerpt of at most about `tokens`."""
     head = observation_line(step.step_number, step.offset, step.observation)
-    said = cut_text(step.thinking or step.native_thinking, max(50, tokens - 150))
-    body = f"{head}\nI said (excerpt): {said}\n{step_line(step)}"
-    return (Message(role="user", parts=(Text(text=cut_text(body, tokens)),)),)
+    number = step.step_number
+    again = f"recall_history(step_range=[{number},{number}], include_details=true)"
+    end = f"{step_line(step)}\n(more: {again})"
+    said = step.thinking or step.native_thinking
+    room = tokens - count_text(head) - count_text(end) - 8
+    body = f"{head}\nI said (excerpt): {cut_text(said, max(50, room))}\n{end}"
+    return (Message(role="user", parts=(Text(text=body),)),)
 
 
 def turn_plain(step: StepRecord, tokens: int) -> tuple[Message, ...]:
@@ -143,8 +148,8 @@ def _scrubbed_part(part: Part, result: JsonObject) -> Part:
             return Text(text="[the picture was shown in that turn only]")
         case Response(response=response) if response == PENDING:
             return part.model_copy(update={"response": result})
-        case Response(response={"result": str(text)}) if count_text(text) > TOOL_RESULT_TOKENS:
-            short = cut_text(text, TOOL_RESULT_TOKENS) + "… (excerpt; recall_history has it all)"
-            return part.model_copy(update={"response": {"result": short}})
+        case Response(response=response):
+            short = shortened(response, TOOL_RESULT_TOKENS)
+            return part.model_copy(update={"response": short})
         case _:
             return part

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.summaries import ChunkState, HistoryChunk
-from app.memory.kept import UNRESOLVED, Item, OpenPoints
-from app.memory.pieces import Fact, Piece, chunk_piece
+from app.memory.kept import UNRESOLVED, Item, Kind, OpenPoints
+from app.memory.pieces import Fact, Piece, PieceKind, chunk_piece
 from app.memory.tail import quoted
+from app.memory.tokens import cut_text
+
+EXIT_TOKENS = 60
+"""What T says of the newest chunk's exit state."""
 
 
 @dataclass
@@ -56,13 +60,19 @@ class Shelf:
                 total, first = total + 1, chunk.start_step
                 if len(newest) <= UNRESOLVED:
                     where = f"steps {chunk.start_step}-{chunk.end_step}"
-                    newest.append(Item(chunk.end_step, f"- unresolved ({where}): {quoted(point)}"))
+                    line = f"- unresolved ({where}): {quoted(point)}"
+                    newest.append(Item(chunk.end_step, line, Kind.OPEN))
         return OpenPoints(tuple(newest), total, first)
 
-    def exit_state(self) -> Item | None:
-        """Where the newest written chunk ended."""
+    def exit_line(self, standing: Sequence[Piece]) -> str:
+        """Where the newest written chunk ended; empty where its text among these says so."""
         for chunk in self.chunks[:-4:-1]:
-            if chunk.state is ChunkState.READY and chunk.capsule and chunk.capsule.exit_state:
-                state = quoted(chunk.capsule.exit_state)
-                return Item(chunk.end_step, f"- exit state (step {chunk.end_step}): {state}")
-        return None
+            if chunk.state is not ChunkState.READY or chunk.capsule is None:
+                continue
+            if state := " ".join(chunk.capsule.exit_state.split()):
+                told = (p for p in standing if p.kind is PieceKind.CHUNK and state in p.text)
+                if any(p.start == chunk.start_step for p in told):
+                    return ""
+                short = cut_text(state, EXIT_TOKENS)
+                return f"- exit state (step {chunk.end_step}): {quoted(short)}"
+        return ""

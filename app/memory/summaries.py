@@ -108,6 +108,11 @@ class Summaries:
         """The newest ready texts with their step numbers, oldest first."""
         return self.book.recent(count)
 
+    @property
+    def waiting(self) -> int:
+        """Steps that wait for their summary, the one that is being written included."""
+        return len(self._waiting) + self._at_work
+
     def counts(self) -> dict[SummaryStatus, int]:
         return self.book.counts()
 

@@ -9,45 +9,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from pydantic import ValidationError
+
 from app.domain.config import MemoryConfig
 from app.domain.memory import Departure, PromptFigures, ZoneTokens
-from app.domain.messages import Message, Text, user
+from app.domain.messages import Message, user
 from app.domain.summaries import HistoryChunk
 from app.domain.tasks import StepRecord
 from app.errors import BudgetImpossible
-from app.memory.active import TURN_TOKENS, Active
+from app.memory.active import EXCERPT, TURN_TOKENS, Active
 from app.memory.canonical import canonical, shared_tokens
 from app.memory.chunks import Chunker
-from app.memory.compaction import SINCE_TOKENS, Rewriting, frozen_text
-from app.memory.density import Present, referred_steps, words
-from app.memory.kept import KeptFacts, bounded
+from app.memory.compaction import LEAST_FROZEN, SINCE_TOKENS, Rewriting, frozen_text, heard
+from app.memory.density import present
+from app.memory.draft import Draft, Fitting
+from app.memory.kept import KeptFacts, bounded, newest_said
 from app.memory.pieces import Fact, PieceKind
 from app.memory.shelf import Shelf
-from app.memory.tail import TailFacts, tail_text
+from app.memory.tail import LEAN, TailFacts
 from app.memory.tokens import Counter, count_text, cut_text
 from app.memory.zones import Compaction, Fallback, Frozen, Prompt, Stable
 
 GOAL_TOKENS = 3_000
 """A longer goal is cut in the prompt; the whole of it is one recall away."""
-FEW_ELEMENT_TOKENS = 500
+LEAST_GOAL_TOKENS = 800
+"""What stays of a goal where the hard limit would be broken."""
 LATE_SUMMARIES = 1
 """Summaries that T shows of steps whose lines stand in F without them."""
 LATE_TOKENS = 40
-SAID_LATELY = 2
-"""Newest instructions that count for what the task is about."""
-
-
-@dataclass
-class _Draft:
-    """A prompt while it is fitted into its budget."""
-
-    facts: TailFacts
-    element_tokens: int
-
-    @property
-    def tail(self) -> tuple[str, str]:
-        """The text before the element list, and the list."""
-        return tail_text(self.facts, self.element_tokens)
 
 
 @dataclass
@@ -70,6 +59,8 @@ class Transcript:
         self._goal = self._goal_text()
         self.frozen = Frozen(frozen_text(self._goal, (), ()))
         self._previous = ""
+        self._told: list[Fallback] = []
+        """Second best things that the next prompt tells of."""
 
     # --- growing ------------------------------------------------------------------------
 
@@ -84,17 +75,26 @@ class Transcript:
         return self.shelf.chunks
 
     @property
+    def first_in_view(self) -> int:
+        """The oldest step whose turn stands in A."""
+        turns = self._active.turns
+        return turns[0].number if turns else self._active.through + 1
+
+    @property
     def recompiled(self) -> bool:
         """Every prompt is written anew: there is no tail of real messages."""
         switches = self.config
         return not (switches.pro_memory_enabled and switches.preserve_operator_message_tail)
 
-    def close_chunks(self, step: StepRecord) -> tuple[HistoryChunk, ...]:
-        """The chunks that a finished step closes; call before `add`, once for each step."""
+    def close_chunks(self, step: StepRecord, *, again: bool = False) -> tuple[HistoryChunk, ...]:
+        """The chunks that a finished step closes; call before `add`, once for each step.
+
+        `again`: the step was finished by a former process.
+        """
         if not (self.config.pro_memory_enabled and self.config.history_chunks):
             return ()
         instructed = self.kept.instructed(step.step_number)
-        closed = self.chunker.feed(step, self.summaries, instructed=instructed)
+        closed = self.chunker.feed(step, self.summaries, instructed=instructed, again=again)
         self.chunks.extend(closed)
         return closed
 
@@ -111,12 +111,20 @@ class Transcript:
             self._active.leave(self.config.max_hot_turns)
 
     def restore(self, frozen: str, chunks: tuple[HistoryChunk, ...] = ()) -> None:
-        """Puts back zone F as stored at the last compaction; call before `add`."""
+        """Puts back zone F as stored at the last compaction; call before `add`.
+
+        A record of another form is left aside: its steps are told anew from what was recorded.
+        """
         self.chunks.extend(chunks)
         self.chunker.resume(self.chunks)
-        if frozen and not self.recompiled:
+        if not frozen or self.recompiled:
+            return
+        try:
             self.frozen = Frozen.from_json(frozen)
-            self.counter.resume(self.frozen.ratio)
+        except ValidationError:
+            self._told.append(Fallback("frozen_unreadable", "the history was written anew"))
+            return
+        self.counter.resume(self.frozen.ratio)
 
     # --- building -----------------------------------------------------------------------
 
@@ -126,62 +134,62 @@ class Transcript:
         `trouble` keeps two turns word for word instead of one.
         """
         hot = min(self.config.max_hot_turns, 2 if trouble else 1)
-        draft = _Draft(self._with_news(facts, self.frozen), element_tokens)
-        before = self._zones(draft)
         old, rewriting = self.frozen, None
+        draft = Draft(self._with_news(facts, old), element_tokens)
+        before = self._zones(draft)
         if self.recompiled:
             self._recompile(draft, hot)
-        elif self.counter.corrected(before.total) > self.config.target_tokens:
+        elif self._due(facts, before):
             rewriting = self._compact(draft, hot)
-        draft.facts = self._with_news(facts, self.frozen)
-        after = self._zones(draft)
-        shortened = self._shrink(draft)
-        messages, zones = self._messages(draft), self._zones(draft)
-        estimated = self.counter.corrected(zones.total)
-        if estimated > self.config.hard_tokens:
+        draft = replace(draft, facts=self._with_news(facts, self.frozen))
+        fitting = Fitting(draft, self._active, self._total, self._lean, self._least_frozen)
+        shortened = fitting.to_target(self.config.target_tokens)
+        shortened += fitting.to_limit(self.config.hard_tokens)
+        draft, zones = fitting.draft, self._zones(fitting.draft)
+        if self.counter.corrected(zones.total) > self.config.hard_tokens:
             raise BudgetImpossible
+        departures = tuple(rewriting.departures) if rewriting is not None else ()
         compaction: Compaction | None = None
         excerpted = self._active.excerpted
-        if rewriting is not None and (old.text, old.excerpted) != (self.frozen.text, excerpted):
+        if not self.recompiled and (old.text, old.excerpted) != (self.frozen.text, excerpted):
             self.frozen = replace(self.frozen, excerpted=excerpted, ratio=self.counter.ratio)
-            compaction = Compaction(before, after, self.frozen, tuple(rewriting.departures))
+            compaction = Compaction(before, zones, self.frozen, departures)
+        messages = (*self.history, draft.message())
         text = canonical(self.stable, messages)
         shared = shared_tokens(self._previous, text, self.counter.image_tokens)
         self._previous = text
         figures = PromptFigures(
             zones=zones,
-            estimated=estimated,
+            estimated=self.counter.corrected(zones.total),
+            ratio=self.counter.ratio,
             shared_prefix=shared,
             images=1 if draft.facts.image is not None else 0,
             turns_in_active=len(self._active.turns),
             frozen_lines=self.frozen.text.count("\nStep "),
             compacted=compaction is not None,
-            departures=(*(compaction.departures if compaction else ()), *shortened),
+            departures=(*departures, *shortened),
         )
         return Prompt(messages, figures, compaction, self._fallbacks(rewriting, shortened))
 
-    def _messages(self, draft: _Draft) -> tuple[Message, ...]:
-        text, elements = draft.tail
-        image = draft.facts.image
-        tail_parts = (Text(text=f"{text}\n{elements}"), *((image,) if image else ()))
-        tail = Message(role="user", parts=tail_parts)
-        return (user(self.frozen.text), *self._active.messages, tail)
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """Zones F and A as they stand."""
+        return (user(self.frozen.text), *self._active.messages)
 
-    def _zones(self, draft: _Draft) -> ZoneTokens:
-        text, elements = draft.tail
-        image = self.counter.image_tokens if draft.facts.image is not None else 0
-        listed = count_text(elements)
-        return ZoneTokens(
-            stable=self._stable_tokens,
-            frozen=self.frozen.tokens,
-            active=self._active.tokens,
-            tail=count_text(text) + listed + image,
-            image=image,
-            elements=listed,
-        )
+    def _due(self, facts: TailFacts, zones: ZoneTokens) -> bool:
+        """Whether a compaction must run; one that ran in this turn was all that could be done."""
+        done = self.frozen.step == facts.step_number
+        return not done and self.counter.corrected(zones.total) > self.config.target_tokens
 
-    def _goal_text(self) -> str:
-        goal = cut_text(self.goal, GOAL_TOKENS)
+    def _zones(self, draft: Draft) -> ZoneTokens:
+        frozen, active = self.frozen.tokens, self._active.tokens
+        return draft.zones(self._stable_tokens, frozen, active, self.counter)
+
+    def _total(self, draft: Draft) -> int:
+        return self.counter.corrected(self._zones(draft).total)
+
+    def _goal_text(self, tokens: int = GOAL_TOKENS) -> str:
+        goal = cut_text(self.goal, tokens)
         if len(goal) < len(self.goal):
             goal += "\n… (cut; the rest comes back by recall_history with words of the goal)"
         return f"# GOAL\n{goal}"
@@ -190,12 +198,22 @@ class Transcript:
 
     def _with_news(self, facts: TailFacts, frozen: Frozen) -> TailFacts:
         """T with what F does not say: kept items, the last exit state, late summaries."""
-        room = max(SINCE_TOKENS, self.config.kept_tokens - frozen.kept_tokens)
-        lines = bounded(self.kept.since(frozen.step - 1, frozen.step), room)
-        left = self.shelf.exit_state()
-        if left is not None and left.line.partition(": ")[2].strip('"') not in frozen.text:
-            lines = (*lines, left.line)
-        return replace(facts, kept_since=lines, late=self._late(frozen))
+        since = self.kept.since(frozen.step - 1, heard(frozen, self.kept))
+        room = max(SINCE_TOKENS, self.config.kept_tokens - frozen.kept_tokens, newest_said(since))
+        lines = bounded(since, room)
+        if left := self.shelf.exit_line(frozen.pieces):
+            lines = (*lines, left)
+        unsettled = facts.unsettled
+        if frozen.owed:
+            unsettled = (*unsettled, f"{frozen.owed} unresolved points")
+        return replace(facts, kept_since=lines, late=self._late(frozen), unsettled=unsettled)
+
+    def _lean(self, draft: Draft) -> Draft:
+        """The tail in short: less of the plan, and of what is new since F the most important."""
+        since = self.kept.since(self.frozen.step - 1, heard(self.frozen, self.kept))
+        lines = bounded(since, max(SINCE_TOKENS, newest_said(since)))
+        facts = replace(draft.facts, kept_since=lines, late=())
+        return replace(draft, facts=facts, bounds=LEAN)
 
     def _late(self, frozen: Frozen) -> tuple[str, ...]:
         lines = [p for p in frozen.pieces if p.kind is PieceKind.LINE and not p.summary]
@@ -205,87 +223,71 @@ class Transcript:
             for number, text in known[-LATE_SUMMARIES:]
         )
 
-    def _present(self, facts: TailFacts) -> Present:
-        said = [i.text for i in self.kept.instructions[-SAID_LATELY:]]
-        active = facts.plan.active if facts.plan is not None else None
-        seen = facts.observation
-        return Present(
-            step_number=facts.step_number,
-            subgoal=facts.plan.subgoal_hash() if facts.plan is not None else "",
-            app=seen.app(),
-            page=seen.page(),
-            words=words(active.text if active is not None else "", seen.page(), *said),
-            referred=referred_steps(said),
-            standing=self.frozen.text,
-        )
-
     # --- compaction ---------------------------------------------------------------------
 
-    def _compact(self, draft: _Draft, hot: int) -> Rewriting:
+    def _compact(self, draft: Draft, hot: int) -> Rewriting:
         """Brings the prompt down to its target, as far as something can leave it."""
-        departures = self._active.excerpt(TURN_TOKENS)
         leaving = self._active.leave(hot)
-        departures += [
+        departures = [
             Departure(what=f"turn of step {t.number}", why="became a line", tokens=t.tokens)
             for t in leaving
         ]
+        if self._crowded(draft, self.config.compacted_tokens):
+            departures += self._active.excerpt(TURN_TOKENS)
         rewriting = self._rewriting(draft, self.config.compacted_tokens, departures)
         self.frozen = rewriting.run(self.frozen, [t.number for t in leaving])
         return rewriting
 
-    def _recompile(self, draft: _Draft, hot: int) -> None:
+    def _recompile(self, draft: Draft, hot: int) -> None:
+        # Nothing of an earlier prompt counts, so that a restarted process writes the same one.
+        self._active.unfold()
+        self.frozen = Frozen(frozen_text(self._goal, (), ()))
+        if self._crowded(draft, self.config.target_tokens):
+            self._active.excerpt(TURN_TOKENS // 2)
         through = self._active.through - min(hot, len(self._active.turns))
         rewriting = self._rewriting(draft, self.config.target_tokens, [])
         self.frozen = rewriting.recompiled(through)
 
-    def _rewriting(self, draft: _Draft, target: int, departures: list[Departure]) -> Rewriting:
-        # What T says of the kept block moves to F in a compaction.
-        after = replace(self.frozen, step=draft.facts.step_number)
-        rest = self._zones(_Draft(self._with_news(draft.facts, after), draft.element_tokens))
-        room = int(target / max(1.0, self.counter.ratio)) - 4
+    def _rewriting(self, draft: Draft, target: int, departures: list[Departure]) -> Rewriting:
         return Rewriting(
             goal=self._goal,
             shelf=self.shelf,
             kept=self.kept,
             kept_tokens=self.config.kept_tokens,
-            present=self._present(draft.facts),
-            budget=room - (rest.total - rest.frozen),
+            present=present(draft.facts, self.kept.instructions, self.frozen.text),
+            budget=self._room(draft, target),
             departures=departures,
         )
 
-    # --- the hard limit -----------------------------------------------------------------
+    def _crowded(self, draft: Draft, target: int) -> bool:
+        """Whether the turns in A leave F too little."""
+        return self._room(draft, target) < count_text(self._goal) + LEAST_FROZEN
 
-    def _shrink(self, draft: _Draft) -> tuple[Departure, ...]:
-        """Shortens the longest things until the prompt is under the hard limit."""
-        shortened: list[Departure] = []
-        if self._over(draft):
-            shortened += self._active.excerpt(TURN_TOKENS)
-        if self._over(draft) and draft.element_tokens > FEW_ELEMENT_TOKENS:
-            saved = draft.element_tokens - FEW_ELEMENT_TOKENS
-            why = "hard limit; explore_ui has all"
-            shortened.append(Departure(what="element list", why=why, tokens=saved))
-            draft.element_tokens = FEW_ELEMENT_TOKENS
-        if self._over(draft):
-            shortened += self._active.excerpt(0)
-        if self._over(draft) and draft.facts.image is not None:
-            shortened.append(
-                Departure(what="picture", why="hard limit", tokens=self.counter.image_tokens)
-            )
-            draft.facts = replace(draft.facts, image=None)
-        return tuple(shortened)
+    def _room(self, draft: Draft, target: int) -> int:
+        """Tokens that F may take within a target."""
+        # What T says of the kept block moves to F in a compaction.
+        after = replace(self.frozen, step=draft.facts.step_number, heard=self.kept.heard)
+        rest = self._zones(replace(draft, facts=self._with_news(draft.facts, after)))
+        return int(target / max(1.0, self.counter.ratio)) - 4 - (rest.total - rest.frozen)
 
-    def _over(self, draft: _Draft) -> bool:
-        return self.counter.corrected(self._zones(draft).total) > self.config.hard_tokens
+    def _least_frozen(self) -> int:
+        """Writes F with less of the goal; what leaves comes back by a recall."""
+        short, before = self._goal_text(LEAST_GOAL_TOKENS), self.frozen
+        if before.text.startswith(self._goal) and len(short) < len(self._goal):
+            self.frozen = replace(before, text=short + before.text[len(self._goal) :])
+        return before.tokens - self.frozen.tokens
 
     def _fallbacks(
         self, rewriting: Rewriting | None, shortened: tuple[Departure, ...]
     ) -> tuple[Fallback, ...]:
-        found = [
+        found, self._told = self._told, []
+        if rewriting is not None:
+            shortened += tuple(d for d in rewriting.departures if d.why == EXCERPT)
+            found += [Fallback("ledger_only", what) for what in rewriting.ledgers]
+        found += [
             Fallback("prompt_excerpt", f"{d.what}: {d.why} ({d.tokens:,} tokens)")
             for d in shortened
         ]
-        if rewriting is not None:
-            found += [Fallback("ledger_only", what) for what in rewriting.ledgers]
         if self.recompiled:
             found.append(Fallback("recompiled_prompt", "the prompt was written anew"))
         return tuple(found)

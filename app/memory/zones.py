@@ -49,6 +49,8 @@ class Frozen:
     """Steps that stand in A as an excerpt since then."""
     ratio: float = 1.0
     """Real tokens per estimated one, as known then."""
+    heard: int | None = None
+    """Number of the newest instruction that it took in; unknown in an old record."""
 
     @cached_property
     def tokens(self) -> int:

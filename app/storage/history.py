@@ -12,7 +12,7 @@ from app.domain.plans import Plan
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef, Observation, UiTree
 from app.domain.summaries import HistoryChunk, StepSummary, SummaryStatus
-from app.domain.tasks import Spent, StepRecord, TaskHistory, TaskState
+from app.domain.tasks import ModelCallRecord, Spent, StepRecord, TaskHistory, TaskState
 from app.errors import NotFound
 from app.storage import tables
 from app.storage.db import Database
@@ -20,6 +20,7 @@ from app.storage.rows import (
     MESSAGES,
     AnyRow,
     parsed,
+    to_call,
     to_check,
     to_instruction,
     to_note,
@@ -61,6 +62,7 @@ async def load_history(
         )
         chunks = await _rows_of(connection, tables.chunk, task_id, "start_step")
         spent = await _background_spent(connection, task_id)
+        first_call = await _last_first_call(connection, task_id)
     through = 0 if whole else min(row.frozen_through, len(step_rows) - WHOLE_TURNS)
     steps = [await load_step(r, artifacts, whole=r.step_number > through) for r in step_rows]
     unanswered = sorted((q for q in questions if q.answered_at is None), key=lambda q: q.place)
@@ -74,11 +76,14 @@ async def load_history(
         remembered={r.key: (r.value, r.step_number) for r in kept["remembered"]},
         instructions=tuple(map(to_instruction, kept["instruction"])),
         answers=tuple(
-            (q.text, q.answer, q.answered_step) for q in questions if q.answered_at is not None
+            (q.text, q.answer, q.answered_step)
+            for q in questions
+            if q.answered_at is not None and q.kind == "question"
         ),
         stable_prefix=await _text(artifacts, row.stable_ref),
         frozen=await _text(artifacts, row.frozen_ref),
         frozen_through=row.frozen_through,
+        last_first_call=first_call,
         open_question=to_question(unanswered[-1]) if unanswered else None,
         seconds_spent=seconds_spent(row, row.updated_at),
         summaries={r.step_number: StepSummary.model_validate_json(r.summary) for r in texts},
@@ -153,6 +158,15 @@ async def _plan(connection: AsyncConnection, task_id: str) -> tuple[Plan | None,
     query = select(row.plan, count).where(row.task_id == task_id).order_by(row.revision.desc())
     newest = (await connection.execute(query.limit(1))).one_or_none()
     return (None, 0) if newest is None else (parsed(Plan, newest[0]), newest[1])
+
+
+async def _last_first_call(connection: AsyncConnection, task_id: str) -> ModelCallRecord | None:
+    row = tables.model_call.c
+    query = select(tables.model_call).where(
+        row.task_id == task_id, row.first_of_turn, row.figures.is_not(None)
+    )
+    newest = (await connection.execute(query.order_by(row.seq.desc()).limit(1))).one_or_none()
+    return None if newest is None else to_call(newest)
 
 
 async def _background_spent(connection: AsyncConnection, task_id: str) -> dict[str, Spent]:

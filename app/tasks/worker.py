@@ -283,6 +283,7 @@ class Worker:
                 taker(step)
 
         run.after_step = take
+        run.background_state = writers.state
         begun = run.step_number
         try:
             await run_task(run, history)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from app.domain.config import MemoryConfig
+from app.domain.memory import BackgroundState
 from app.domain.messages import Role
 from app.domain.plans import Check
 from app.domain.ports import Background
@@ -21,6 +22,8 @@ from app.storage.history import load_steps
 
 SETTLE = 20.0
 """Seconds a capsule waits for the summaries of its steps; then it is written without."""
+CONFLICT_STEPS = 12
+"""Newest steps of which a summary that contradicts the validator is told."""
 
 
 class Known(NamedTuple):
@@ -49,6 +52,7 @@ class TaskWriters:
         self._db = db
         self._artifacts = artifacts
         self._task_id = history.task.task_id
+        self._newest = history.steps[-1].step_number if history.steps else 0
         self._transcript = transcript
         self._known = known or (lambda: Known(history.checks, history.instructions))
         spent = history.background
@@ -73,10 +77,23 @@ class TaskWriters:
 
     def take(self, step: StepRecord) -> None:
         """A step was finished, and maybe a chunk closed with it."""
+        self._newest = step.step_number
         if self._config.summarises:
             self.summaries.submit(step)
         if self._transcript is not None:
             self._submit_chunks(self._transcript.chunks)
+
+    def state(self) -> BackgroundState:
+        """What waits and what has halted, as it stands; waits for nothing."""
+        desks = (("summaries", self.summaries.desk), ("chunks", self.capsules.desk))
+        newest = range(max(1, self._newest - CONFLICT_STEPS + 1), self._newest + 1)
+        told = ((n, self.summaries.of(n)) for n in newest)
+        return BackgroundState(
+            summaries=self.summaries.waiting,
+            chunks=self.capsules.waiting,
+            halted=tuple(name for name, desk in desks if desk.state in ("paused", "stopped")),
+            conflicts=tuple(n for n, summary in told if summary is not None and summary.conflict),
+        )
 
     async def flush(self) -> None:
         """The task has ended: what waits is written within bounds, the rest at the next start."""

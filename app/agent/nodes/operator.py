@@ -11,7 +11,6 @@ from app.agent.graph import Signal
 from app.agent.run import Run, Turn
 from app.agent.tools.declarations import ACTION_NAMES
 from app.agent.tools.in_turn import IN_TURN_NAMES, serve
-from app.domain.actions import Verdict
 from app.domain.events import Compacted, ToolServed
 from app.domain.messages import (
     Call,
@@ -28,8 +27,9 @@ from app.domain.messages import (
 from app.domain.screens import Observation
 from app.errors import ModelError
 from app.memory.ledger import PENDING
+from app.memory.markers import in_trouble, unsettled
 from app.memory.tail import Elements, TailFacts
-from app.memory.zones import Prompt
+from app.memory.zones import Compaction
 from app.perception import render
 
 LESS_ELEMENT_TOKENS = 400
@@ -65,7 +65,7 @@ async def _build(run: Run, turn: Turn) -> None:
         element_tokens=LESS_ELEMENT_TOKENS
         if turn.less_screen
         else run.rules.perception.element_list_tokens,
-        trouble=_in_trouble(run),
+        trouble=in_trouble(run.recent),
     )
     turn.prompt = prompt.messages
     turn.figures = prompt.figures
@@ -73,13 +73,12 @@ async def _build(run: Run, turn: Turn) -> None:
     for fallback in prompt.fallbacks:
         run.fallback(fallback.kind, fallback.detail)
     if prompt.compaction is not None:
-        await _keep_compaction(run, prompt)
+        await _keep_compaction(run, prompt.compaction)
+    # Before the model sees it: a restart in this turn must find the same bytes.
+    await run.write()
 
 
-async def _keep_compaction(run: Run, prompt: Prompt) -> None:
-    done = prompt.compaction
-    if done is None:
-        return
+async def _keep_compaction(run: Run, done: Compaction) -> None:
     ref = await run.ports.artifacts.put(done.frozen.to_json().encode(), "application/json")
     run.note(
         Compacted(
@@ -108,6 +107,8 @@ async def _tail(run: Run, turn: Turn) -> TailFacts:
         hint=turn.hint,
         remarks=turn.remarks,
         image=await _image(run, seen),
+        background=run.background_state().line(),
+        unsettled=unsettled(run.recent),
     )
 
 
@@ -140,33 +141,28 @@ async def _image(run: Run, seen: Observation) -> Image | None:
     )
 
 
-def _in_trouble(run: Run) -> bool:
-    """The last step failed, is uncertain, or needed recovery: two turns stay word for word."""
-    last = run.recent[-1] if run.recent else None
-    return last is not None and (last.verdict is not Verdict.EXECUTED or bool(last.recoveries))
-
-
 async def _call(run: Run, turn: Turn) -> ModelReply:
+    for shortened in turn.traffic.fit():
+        run.fallback("turn_shortened", shortened)
     forced = turn.tool_calls >= run.rules.agent.max_tool_calls or turn.traffic.decision_due
     request = ModelRequest(
         role=Role.OPERATOR,
         system=run.transcript.stable.system,
-        messages=(*turn.prompt, *turn.traffic.messages),
+        messages=(*turn.prompt, *turn.traffic.sent),
         tools=run.transcript.stable.tools,
         allowed_tools=ACTION_NAMES if forced else None,
         require_call=True,
         task_id=run.task.task_id,
         step_number=run.step_number,
     )
-    estimated = turn.traffic.first_tokens + sum(
-        run.transcript.counter.message(m) for m in turn.traffic.messages
-    )
     first = turn.model_calls == 0
     turn.model_calls += 1
     if turn.cut:
         request = after_cut(request)
     reply = await call_model(run, request, first=first, figures=turn.figures if first else None)
-    run.transcript.counter.learn(estimated, reply.usage.prompt)
+    if first:
+        # From these alone: each is stored with its figures, so a restart learns the same.
+        run.transcript.counter.learn(turn.traffic.first_tokens, reply.usage.prompt)
     return reply
 
 
@@ -243,5 +239,5 @@ async def _less_screen(run: Run, turn: Turn, reply: ModelReply) -> None:
         )
     turn.less_screen = True
     run.fallback("less_screen", f"the answer was blocked: {reply.finish_detail}")
-    turn.traffic.messages.clear()
+    turn.traffic.restart()
     await _build(run, turn)

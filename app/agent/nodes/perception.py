@@ -24,7 +24,8 @@ def _hint(run: Run, seen: Observation) -> str:
         return ""
     active = run.plan.active if run.plan is not None else None
     polling = active is not None and active.state is MilestoneState.LOOP_CONTINUOUS
-    return run.screens.hint(seen, polling=polling)
+    hint = run.screens.hint(seen, polling=polling)
+    return hint if memory.operator_history_recall else hint.partition(" Use recall_history")[0]
 
 
 async def run(run: Run) -> Signal:
@@ -56,5 +57,6 @@ async def run(run: Run) -> Signal:
     hint = _hint(run, seen)
     run.turn.hint = hint
     index_screen(run, seen)
-    await run.write(TurnStarted(step_number=run.step_number, observation=seen.light(), hint=hint))
+    # Written with the turn's prompt, which follows at once.
+    run.note(TurnStarted(step_number=run.step_number, observation=seen.light(), hint=hint))
     return Signal.SEEN

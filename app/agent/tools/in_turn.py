@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.agent import planning
 from app.agent.run import Run
+from app.agent.tools.triggers import Asked, trigger
 from app.domain.events import NoteWritten, Remembered, ToolServed
 from app.domain.memory import RecallQuery, TextKind
 from app.domain.messages import Call, Image, JsonObject, Part, Response
@@ -75,11 +76,14 @@ async def serve(run: Run, call: Call) -> tuple[Part, ...]:
     turn.tools.append(call.name)
     turn.tool_calls += 1
     pictures: tuple[Part, ...] = ()
+    held = ""
     try:
         if call.problem:
             raise ToolRefused(f"the arguments could not be read: {call.problem}")
         if call.name == "recall_history":
-            text, pictures = await _recall(run, call.args)
+            read = _Recall.model_validate(call.args)
+            held = trigger(run, Asked(read.query, read.step_range))
+            text, pictures = await _recall(run, read)
         else:
             text = await _SERVED[call.name](run, call.args)
     except ValidationError as error:
@@ -88,11 +92,14 @@ async def serve(run: Run, call: Call) -> tuple[Part, ...]:
         return (await _answered(run, call, {"error": f"{place}: {fault['msg']}"}),)
     except ToolRefused as refusal:
         return (await _answered(run, call, {"error": str(refusal)}),)
-    return (await _answered(run, call, {"result": text}), *pictures)
+    return (await _answered(run, call, {"result": text}, held), *pictures)
 
 
-async def _answered(run: Run, call: Call, answer: JsonObject) -> Part:
-    """Bounds the answer, records it, and gives it the form of a function response."""
+async def _answered(run: Run, call: Call, answer: JsonObject, held: str = "") -> Part:
+    """Bounds the answer, records it, and gives it the form of a function response.
+
+    `held`: the trigger that a recall had.
+    """
     whole = str(answer.get("result") or answer.get("error"))
     ref = None
     limit = run.rules.memory.tool_result_tokens
@@ -110,6 +117,7 @@ async def _answered(run: Run, call: Call, answer: JsonObject) -> Part:
             result=whole[:SHOWN],
             result_ref=ref,
             tokens=count_text(str(answer)),
+            trigger=held,
         )
     )
     if call.name not in ("recall_history", "explore_ui", "remember", "notes"):
@@ -117,8 +125,7 @@ async def _answered(run: Run, call: Call, answer: JsonObject) -> Part:
     return Response(id=call.id, name=call.name, response=answer)
 
 
-async def _recall(run: Run, args: JsonObject) -> tuple[str, tuple[Part, ...]]:
-    read = _Recall.model_validate(args)
+async def _recall(run: Run, read: _Recall) -> tuple[str, tuple[Part, ...]]:
     if not read.query.strip() and read.step_range is None:
         raise ToolRefused("give a query, a step_range, or both")
     await run.write()
@@ -201,7 +208,8 @@ async def _explore(run: Run, args: JsonObject) -> str:
 async def _ask_user(run: Run, args: JsonObject) -> str:
     read = _Ask.model_validate(args)
     reply = await run.ask_person("question", read.question)
-    run.transcript.kept.answers.append((read.question, reply.text, run.step_number))
+    if reply.text:
+        run.transcript.kept.answers.append((read.question, reply.text, run.step_number))
     run.index(TextKind.ANSWER, f"{read.question}\n{reply.text}")
     return reply.text or "(no text)"
 

@@ -116,7 +116,9 @@ def test_old_chunks_merge_into_an_era_and_then_a_period_with_the_way_back() -> N
     walk(held, 700, with_capsules)
     period, era = held.frozen.pieces[:2]
     assert (period.kind, era.kind) == (PieceKind.PERIOD, PieceKind.ERA)
-    assert (period.start, period.end + 1) == (1, era.start)
+    # A valuable chunk may have stayed longer than its neighbours: the two may overlap.
+    assert period.start == 1
+    assert era.start <= period.end + 1 <= era.end
     assert f"recall_history with words or step_range=[1,{period.end}]" in period.text
     assert "T+00:07 – " in period.text
     assert "I was walking from screen" in era.text
