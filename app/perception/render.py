@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz, utils
 
-from app.domain.screens import Element, ElementSource, Size, UiTree
+from app.domain.screens import Bounds, Element, ElementSource, Size, UiTree
 from app.perception.hit import centre
 from app.perception.listing import candidates, has_boxes, in_reading_order, priority
 from app.perception.text import shorten
@@ -135,11 +135,25 @@ def element_line(element: Element, tree: UiTree, window: Size, max_text: int = D
     parts.extend(states(element))
     if has_boxes(tree):
         if not element.visible:
-            parts.append("offscreen")
+            parts.extend(("offscreen", *beyond(element.bounds, window)))
         elif not element.bounds.empty:
             point = centre(element, window, tree.keyboard)
             parts.append(f"@{point.x:.0f},{point.y:.0f}")
     return " ".join(parts)
+
+
+def beyond(bounds: Bounds, window: Size) -> Iterator[str]:
+    """Which way off the window a box lies; says nothing of one that is hidden inside it."""
+    if bounds.empty:
+        return
+    if bounds.bottom <= 0:
+        yield "above"
+    elif window.height > 0 and bounds.top >= window.height:
+        yield "below"
+    elif bounds.right <= 0:
+        yield "left"
+    elif window.width > 0 and bounds.left >= window.width:
+        yield "right"
 
 
 def states(element: Element) -> Iterator[str]:

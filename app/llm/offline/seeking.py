@@ -11,8 +11,9 @@ from app.llm.offline.turn import GivesUp, Move, Moves, Turn
 
 Match = Callable[[Sequence[Shown]], Shown | None]
 
-SEEKING = ("waited", "scrolled", "scrolledback")
+SEEKING = ("waited", "scrolledup", "scrolled", "scrolledback")
 """Stages of a search that the place remembers, in order."""
+SCROLLING = SEEKING[1:]
 MAX_SCROLLS = 20
 """Times that scrolling one way is asked for again while there is more to see."""
 
@@ -30,29 +31,31 @@ def seek(turn: Turn, label: str, match: Match) -> Generator[Move, JsonObject, Sh
     if turn.place.stage not in SEEKING and elsewhere is None:
         # Perhaps it is only late.
         yield from turn.act("wait", {"seconds": 1}, stage="waited")
-    yield from scroll_on(turn, label)
+    yield from scroll_on(turn, label, above=elsewhere is not None and "above" in elsewhere.flags)
     where = f" on “{turn.view.page}”" if turn.view.page else ""
     seen = ", ".join(f"“{e.text}”" for e in turn.view.elements[:8] if e.text)
     raise GivesUp(f"I cannot find “{label}”{where}. I see {seen or 'no text'}.")
 
 
-def scroll_on(turn: Turn, label: str) -> Moves:
-    """Scrolls down the page to its end, then back up; returns when both brought nothing."""
-    stage = turn.place.stage
-    if stage not in ("scrolled", "scrolledback"):
-        _search_is_over(turn)
-        yield from turn.act("scroll_to", {"text": label}, stage="scrolled")
-    more = _more_to_see(turn)
-    if stage == "scrolled" and more:
+def scroll_on(turn: Turn, label: str, *, above: bool = False) -> Moves:
+    """Scrolls down the page to its end, then back up; returns when both brought nothing.
+
+    What is known to be `above` is looked for that way first.
+    """
+    stage = turn.place.stage if turn.place.stage in SCROLLING else ""
+    more = bool(stage) and _more_to_see(turn)
+    if stage and more:
         turn.place = turn.place.again()
-        yield from turn.act("scroll_to", {"text": label}, stage="scrolled")
-    down: JsonObject = {"text": label, "direction": "down"}
-    if stage == "scrolled":
+        yield from turn.act("scroll_to", _way(label, stage), stage=stage)
+    first = "scrolledup" if above else "scrolled"
+    if following := {"": first, "scrolledup": "scrolled", "scrolled": "scrolledback"}.get(stage):
         _search_is_over(turn)
-        yield from turn.act("scroll_to", down, stage="scrolledback")
-    if more:
-        turn.place = turn.place.again()
-        yield from turn.act("scroll_to", down, stage="scrolledback")
+        yield from turn.act("scroll_to", _way(label, following), stage=following)
+
+
+def _way(label: str, stage: str) -> JsonObject:
+    down: JsonObject = {} if stage == "scrolled" else {"direction": "down"}
+    return {"text": label, **down}
 
 
 def _more_to_see(turn: Turn) -> bool:

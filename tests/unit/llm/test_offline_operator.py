@@ -313,6 +313,28 @@ def test_a_scroll_that_was_broken_off_goes_on_in_its_direction() -> None:
     assert scrolls == [{"text": "Row 900"}] * 2
 
 
+def test_what_is_known_to_be_above_is_looked_for_there_first() -> None:
+    def page(swipes_left: int) -> Screen:
+        seen = scrolling(swipes_left)
+        seen.hidden = ['[5] button "Row 900" offscreen above'] if swipes_left else []
+        seen.on["scroll_to"] = lambda _: page(swipes_left - 1)
+        return seen
+
+    session = Session('tap "Row 900"; answer "ok"', page(3), scroll_verdict="error")
+    assert session.run() == ("finish", "ok")
+    scrolls = [args for name, args in session.actions if name == "scroll_to"]
+    assert scrolls == [{"text": "Row 900", "direction": "down"}] * 3
+
+
+def test_what_is_not_found_above_is_looked_for_below_and_then_above_again() -> None:
+    lost = rows(2)
+    lost.hidden = ['[9] button "Lost" offscreen above']
+    session = Session('tap "Lost"', lost)
+    name, _ = session.run()
+    scrolls = [args.get("direction", "up") for n, args in session.actions if n == "scroll_to"]
+    assert (name, scrolls) == ("give_up", ["down", "up", "down"])
+
+
 def test_scrolling_is_bounded() -> None:
     session = Session('scroll to "Nothing"', scrolling(10**6), scroll_verdict="error")
     name, reason = session.run(limit=200)

@@ -133,7 +133,7 @@ def test_find_ranks_and_tells_what_is_off_screen() -> None:
         '[1] button "Settings" @125,25',
         '[0] button "Sound settings" @125,25',
     )
-    assert find(given, "displya", 1, WINDOW) == ('[2] text "Display" offscreen',)
+    assert find(given, "displya", 1, WINDOW) == ('[2] text "Display" offscreen below',)
     assert find(given, "settings icon", 1, WINDOW) == ("[3] button id=settings_icon @125,25",)
     assert find(given, "zebra crossing", 5, WINDOW) == ()
 
@@ -160,3 +160,20 @@ def test_a_page_source_is_listed_without_places() -> None:
         dialect=Dialect.HTML,
     )
     assert render(page, WINDOW).text == '[0] heading "Title"\n[1] link "More"'
+
+
+@pytest.mark.parametrize(
+    ("box", "way"),
+    [
+        ((0, -90, 100, 0), " above"),
+        ((0, 800, 100, 840), " below"),
+        ((-200, 100, 0, 140), " left"),
+        ((400, 100, 500, 140), " right"),
+        ((500, -90, 600, -10), " above"),
+        ((0, 100, 100, 140), ""),
+        ((0, -90, 0, -90), ""),
+    ],
+)
+def test_what_is_off_screen_says_which_way(box: tuple[int, int, int, int], way: str) -> None:
+    given = tree(element(0, "Far", box, visible=False), element(1, "Near"))
+    assert find(given, "Far", 1, WINDOW) == (f'[0] text "Far" offscreen{way}',)
