@@ -80,6 +80,8 @@ class Fact(NamedTuple):
     subgoal: str
     app: str
     page: str
+    looked_back: bool = False
+    """It asked the history: what it remembered may come from an earlier step."""
 
     @classmethod
     def of(cls, step: StepRecord) -> Fact:
@@ -91,6 +93,7 @@ class Fact(NamedTuple):
             step.subgoal_hash,
             seen.app(),
             seen.page(),
+            "recall_history" in step.tools,
         )
 
 

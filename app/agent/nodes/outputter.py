@@ -25,8 +25,6 @@ from app.errors import ModelError, StructuredOutputRefused
 MAX_LOOKUPS = 12
 """Values of the answer that are looked up in the history."""
 _VALUE = re.compile(r"“[^”]{2,}”|\"[^\"]{2,}\"|[\w.+-]*\d[\w.,:/+@-]*|[\w.+-]+@[\w.-]+")
-
-
 SEEN = frozenset({TextKind.SCREEN, TextKind.OCR})
 RETOLD = frozenset({TextKind.THINKING, TextKind.REMEMBERED, TextKind.PLAN, TextKind.CHUNK})
 """Kinds of text that say a value without showing that it was seen in that step."""
@@ -83,9 +81,7 @@ def _unstructured(reason: str, code: str, proposed: str, known: _Known) -> EndTa
     return EndTask(TaskState.FAILED, reason, code=code, answer=proposed, cited_steps=cited)
 
 
-async def _ask(
-    run: Run, proposed: str, known: _Known, schema: JsonObject | None
-) -> _Output:
+async def _ask(run: Run, proposed: str, known: _Known, schema: JsonObject | None) -> _Output:
     """The outputter's answer; one that does not fit the schema is asked for once more."""
     problem = ""
     for _ in range(2):
@@ -171,11 +167,10 @@ async def _kept(run: Run, answer: str) -> dict[str, tuple[str, int]]:
 async def _seen(run: Run, value: str, before: int) -> RecallHit | None:
     """An earlier step that shows a value; one whose screen does comes first."""
     found = await run.ports.search.search(RecallQuery(query=value, max_results=5))
+    whole = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
     hits = [
         hit
         for hit in found.results
-        if hit.step_number < before
-        and hit.kind not in RETOLD
-        and value.casefold() in hit.excerpt.casefold()
+        if hit.step_number < before and hit.kind not in RETOLD and whole.search(hit.excerpt)
     ]
     return next(iter([h for h in hits if h.kind in SEEN] or hits), None)

@@ -8,6 +8,7 @@ import pytest
 
 from app.agent.nodes.outputter import schema_fault
 from app.domain.events import FallbackUsed
+from app.domain.memory import RecallHit, RecallQuery, RecallResult, TextKind
 from app.domain.messages import ModelReply, Role
 from app.domain.tasks import Limits, TaskState
 from tests.unit.agent.home import Home, Talker, call, says
@@ -93,6 +94,48 @@ async def test_a_kept_value_is_evidence_for_its_step() -> None:
     await home.to_end()
     asked = home.talker.asked(Role.OUTPUTTER)[0].messages[0].text
     assert '- price = "7.50" (step 2)' in asked and "Step 2: “7.50”" in asked
+
+
+class Recorded:
+    """An index that finds the same texts for every query."""
+
+    def __init__(self, *hits: tuple[int, TextKind, str]) -> None:
+        self.results = tuple(
+            RecallHit(step_number=step, kind=kind, excerpt=text, score=1.0)
+            for step, kind, text in hits
+        )
+
+    async def search(self, query: RecallQuery) -> RecallResult:
+        return RecallResult(results=self.results)
+
+
+HITS = (
+    (3, TextKind.REMEMBERED, "price = 7.50"),
+    (2, TextKind.THINKING, "It may cost 7.50"),
+    (2, TextKind.VERDICT, "executed 7.50"),
+    (2, TextKind.SCREEN, "17.50"),
+    (1, TextKind.SCREEN, "Price: 7.50"),
+)
+
+
+@pytest.mark.parametrize(("recalled", "step"), [(True, 1), (False, 3)])
+async def test_a_recalled_value_is_cited_where_it_was_seen(recalled: bool, step: int) -> None:
+    remember = call("remember", values=[{"key": "price", "value": "7.50"}])
+    recall = [call("recall_history", query="Price")] if recalled else []
+    taps = (call("tap", element=0), call("tap", element=1))
+    home = Home(Talker(*taps, *recall, remember, call("finish", answer="It costs 7.50")))
+    home.run.ports = home.run.ports._replace(search=Recorded(*HITS))
+    await home.to_end()
+    asked = home.talker.asked(Role.OUTPUTTER)[0].messages[0].text
+    assert f'- price = "7.50" (step {step})' in asked and f"Step {step}: “7.50”" in asked
+
+
+async def test_a_value_that_was_never_kept_is_cited_where_a_screen_showed_it() -> None:
+    home = Home(Talker(*[call("tap", element=0)] * 2, call("finish", answer="It costs 7.50")))
+    home.run.ports = home.run.ports._replace(search=Recorded(*HITS))
+    await home.to_end()
+    asked = home.talker.asked(Role.OUTPUTTER)[0].messages[0].text
+    assert "# EVIDENCE\nStep 1: “Price: 7.50”\n" in asked
 
 
 @pytest.mark.parametrize(
