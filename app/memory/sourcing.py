@@ -15,9 +15,20 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-_PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("‹", "›"), ("‘", "’"))
+_PAIRS = (
+    ("“", "”"),
+    ("„", "“"),
+    ("„", "”"),
+    ("«", "»"),
+    ("»", "«"),
+    ("「", "」"),
+    ("『", "』"),
+    ("‹", "›"),
+)
 _QUOTED = re.compile(
-    "|".join(f"{a}(?:[^{a}{b}\\n]{{1,500}}){b}" for a, b in _PAIRS)
+    r"“(?:[^“”\n]|“[^“”\n]{0,200}”){1,500}”|"
+    + "|".join(f"{a}(?:[^{a}{b}\\n]{{1,500}}){b}" for a, b in _PAIRS[1:])
+    + r"|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){1,500}’"
     + r'|"[^"\n]{1,500}"'
     + r"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){1,500}'(?!\w)"
 )
@@ -34,22 +45,38 @@ _COUNTED = (
     "time element item row step entr result round swipe tap attempt tr screen page option button "
     "field match line milestone check message note record scroll press hit window tab picture "
     "image switch list word character digit action call quer turn instruction question answer "
-    "card cell icon link key value section device app more other further different such of"
+    "card cell icon link key value section device app file folder photo video contact event "
+    "notification product article post comment mail email song column candidate iteration poll "
+    "letter toggle menu dialog categor tool different such"
 ).split()
+_KINDS = (
+    "more|other|further|visible|recorded|new|unread|large|small|different|similar|identical|empty|"
+    "blank|additional|remaining|numbered|selected|listed|shown|open|short|long"
+)
+_NOUN = "(?:" + "|".join(f"{word}(?:s|es|ies|y)?" for word in _COUNTED) + r")\b"
+_ORDERED = (
+    "round attempt try cycle pass milestone check part revision turn iteration poll candidate row "
+    "item entry option swipe scroll tap loop"
+).split()
+_JOINT = r"(?:\s*(?:-|–|/|to|and|or|of|through)\s*|\s*,\s*(?:and\s+|or\s+)?)"
+_ALONE = r"(?<![\w.,:/$€£¥₹-])"
 _COUNT = re.compile(
     r"(?<![\w.,:/$€£¥₹#-])\d{1,3}(?:st|nd|rd|th)\b"
-    r"|(?<![\w.,:/$€£¥₹-])\d{1,3}(?=\s+(?:more\s+|other\s+|further\s+|visible\s+|recorded\s+)?(?:"
-    + "|".join(word + ("(?:s|es|ies|y)?" if word != "of" else "") for word in _COUNTED)
-    + r")\b)"
-    r"|\b(?:round|attempt|try|cycle|pass|milestone|check|part|plan revision|revision|turn)s?\s+"
-    r"(?:number\s+)?#?\d{1,3}(?:\s*(?:-|–|to|and|of|,)\s*#?\d{1,3})*\b",
+    rf"|{_ALONE}\d{{1,3}}(?=\s+(?:(?:{_KINDS})\s+)?{_NOUN})"
+    rf"|{_ALONE}\d{{1,3}}(?=\s+of\s+(?:the|them|these|those|its|all)\b)"
+    rf"|{_ALONE}\d{{1,2}}\s+of\s+(?:the\s+)?\d{{1,2}}\b(?![-.,:/]?\d)"
+    rf"|{_ALONE}\d{{1,3}}-{_NOUN}"
+    rf"|\b(?:{'|'.join(_ORDERED)})s?\s+(?:number\s+|no\.\s*)?"
+    rf"#?\d{{1,3}}(?:{_JOINT}#?\d{{1,3}})*\b(?![-.,:/]?\d)",
     re.IGNORECASE,
 )
 _STEPS = re.compile(
-    r"\bsteps?\s*(?:number\s+|no\.\s*)?#?\d+(?:\s*(?:-|–|to|and|through|,|or)\s*#?\d+)*\b"
+    rf"\bsteps?\s*(?:number\s+|no\.\s*)?#?\d+(?:{_JOINT}#?\d+)*\b(?![.,:]\d)"
     r"|\bT\+\d+(?::\d{2}){1,2}\b",
     re.IGNORECASE,
 )
+_SPELL = re.compile(r"(\d+)-(?:second|minute|hour|day|week|month|year)s?", re.IGNORECASE)
+"""A number of units in one word: `a 3-second wait`."""
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‐‑‒–—−", "-"),
@@ -102,6 +129,9 @@ def _tokens(text: str) -> Iterator[Found]:
         bare = token.strip(f"-{_CURRENCY}% ")
         if not bare:
             continue
+        if (spell := _SPELL.fullmatch(bare)) is not None:
+            yield Found(ValueKind.NUMBER, spell[1])
+            continue
         if re.fullmatch(r"[\d.,:' ]+", bare):
             yield Found(ValueKind.NUMBER, token)
         elif _is_code(bare):
@@ -149,9 +179,9 @@ def stands_in(value: Found, sources: Sequence[str]) -> bool:
 
 def _quotation_in(quotation: str, source: str) -> bool:
     """Word for word but for case, spacing and closing punctuation; `…` stands for what was cut."""
-    where = comparable(source)
+    where = _one_mark(source)
     at = 0
-    for piece in _ELLIPSIS.split(comparable(quotation)):
+    for piece in _ELLIPSIS.split(_one_mark(quotation)):
         wanted = piece.strip(" .,;:!?")
         if not wanted:
             continue
@@ -162,23 +192,31 @@ def _quotation_in(quotation: str, source: str) -> bool:
     return True
 
 
+def _one_mark(text: str) -> str:
+    """Quotations within quotations are written with other marks than on the screen."""
+    return comparable(text).replace('"', "'")
+
+
 @lru_cache(maxsize=512)
 def _pattern(token: str) -> re.Pattern[str]:
     """A token as it may be spelled in a source: optional spaces around its separators."""
     token = comparable(token)
     symbol = next((c for c in token if c in _CURRENCY), "")
-    core = token.replace(symbol, "").strip() if symbol else token
-    runs = re.findall(rf"[{_ALNUM}]+|[^{_ALNUM}]", core)
-    body = "".join(r"\s?" if not r.strip() else _spelled(r) for r in runs)
-    if symbol:
-        mark = re.escape(symbol)
-        edge, end = r"(?<![\d.,])", r"(?![\d])"
-        return re.compile(rf"{mark}\s?{body}{end}|{edge}{body}\s?{mark}")
-    return _bounded(body, core)
+    if not symbol:
+        return _bounded(_spelled(token), token)
+    sign = r"-\s?" if token.startswith("-") else ""
+    body = _spelled(token.replace(symbol, "").strip("- "))
+    mark = re.escape(symbol)
+    edge, end = r"(?<![\d.,])", r"(?!\d)(?![.,]\d)"
+    ways = (rf"{sign}{mark}\s?{body}{end}", rf"{mark}\s?{sign}{body}{end}")
+    return re.compile("|".join((*dict.fromkeys(ways), rf"{edge}{sign}{body}\s?{mark}")))
 
 
-def _spelled(run: str) -> str:
-    return run if re.fullmatch(rf"[{_ALNUM}]+", run) else rf"\s?{re.escape(run)}\s?"
+def _spelled(token: str) -> str:
+    """Its runs of letters and of digits, with room between them: `3:05PM` is `3:05 PM`."""
+    runs = re.findall(rf"[0-9]+|[{_LETTERS}]+|[^{_ALNUM}]", token)
+    parts = (r if re.fullmatch(rf"[{_ALNUM}]+", r) else re.escape(r) for r in runs if r.strip())
+    return r"\s?".join(parts)
 
 
 def _bounded(body: str, text: str) -> re.Pattern[str]:

@@ -25,13 +25,15 @@ from app.memory.sourcing import (
 SHORTEST, LONGEST = 15, 1_500
 """Characters of a summary."""
 
+_WAYS = r"back|directly|straight|again|on|over|down|up|away|forward|then|next|home|further|\w+ly"
 JUDGING = {
     "successfully": r"success(?:ful(?:ly)?|es)?|succeed(?:s|ed|ing)?",
-    "completed": r"(?:in)?complet(?:e|es|ed|ing|ion|ely|eness)",
+    "completed": r"(?:in|un)?complet(?:e|es|ed|ing|ions?|ely|eness)",
     "achieved": r"achiev(?:e|es|ed|ing|able|ement|ements)",
     "entered": r"(?:re-?)?enter(?:s|ed|ing)?",
-    "navigated to": r"navigat(?:e|es|ed|ing|ion)\s+(?:\w+\s+){0,2}?(?:to|into|onto)",
-    "arrived at": r"arriv(?:e|es|ed|ing|al)\s+(?:\w+\s+)?(?:at|on|in|to)",
+    "navigated to": rf"navigat(?:e|es|ed|ing|ion)\s+(?:(?:{_WAYS})\s+){{0,3}}(?:to|into|onto)"
+    r"|navigat(?:e|es|ed|ing)\s+(?:from|through|via|past|out)\b[^.;!?\n]{1,80}?\s(?:to|into|onto)",
+    "arrived at": rf"arriv(?:e|es|ed|ing|als?)\s+(?:(?:{_WAYS})\s+)?(?:at|on|in|to)",
     "failed": r"fail(?:s|ed|ing|ure|ures)?",
     "unsuccessful": r"unsuccessful(?:ly)?",
     "could not": r"could(?:\s+\w+)?\s+not|couldn['’`]?\s?t|can(?:\s+\w+)?\s+not|cannot|can['’`]t",
@@ -40,34 +42,44 @@ JUDGING = {
 """The words that judge, by the form they are listed under, with their other forms."""
 
 _JUDGING = {
-    name: re.compile(rf"(?<![\w-])(?:{forms})(?!\w)", re.IGNORECASE)
-    for name, forms in JUDGING.items()
+    name: re.compile(rf"(?<!\w)(?:{forms})(?!\w)", re.IGNORECASE) for name, forms in JUDGING.items()
 }
 _EXEMPT = re.compile(
     r"\bfailure[\s-]analy[sz]er(?:['’]s|s)?\b"
     r"|(?<![\w-])enter(?:\s*/\s*return)?(?:[\s-]+|\s*\()(?:key|button|keycode)\b"
     r"|\b(?:press(?:ed|es|ing)?|hit(?:ting)?|sen(?:d|t|ding)|key(?:code)?|press_key)"
-    r"[\s:]+(?:the\s+)?(?:key\s+)?\[?enter\]?(?!\w)",
+    r"[\s:]+(?:the\s+)?(?:key\s+)?\[?enter\]?(?!\w)"
+    r"|\b(?:tap(?:ped|ping)?|us(?:ed|ing)|with|via|by)\s+(?:the\s+)?(?-i:Enter|ENTER)(?!\w)"
+    r"|(?<!\w)auto-complet(?:e|ion)s?(?!\w)",
     re.IGNORECASE,
 )
+"""Names of things: the analyzer, the key, a keyboard's suggestions."""
 _DEEDS = (
     r"(?:tap|click|open|typ|scroll|swip|press|select|search|enter|navigat|launch|chos|choos|read|"
     r"look|wait|decid|tri|try|notic|observ|went|saw|is|was|has|had|will|intend|want|need)\w*"
 )
 _KINDS = r"(?:ai|mobile|phone|automation|gui|ui|android|device|computer|language)"
-_THIRD_PERSON = re.compile(
-    rf"\b(?:the|this|an?|our)\s+(?:{_KINDS}\s+)?(?:agent|operator|assistant|bot)\b(?!\s+of\b)"
-    rf"|(?:^|[.!?;:]\s+)(?:agent|operator|assistant)\s+{_DEEDS}"
-    rf"|\bthe\s+(?:ai|model|system)\s+(?:then\s+|also\s+)?"
-    r"(?:tapped|clicked|opened|typed|scrolled|swiped|pressed|selected|chose|decided|launched)\b"
-    r"|\b(?:he|she|it|they|we|you|the\s+user|user)\s+(?:then\s+|also\s+|next\s+)?"
+_THINGS = r"(?:icon|button|app|page|screen|tab|row|chat|option|settings?|of|named|called)"
+_TOUCHES = (
     r"(?:tapped|clicked|typed|scrolled|swiped|pressed|navigated|long-pressed|double-tapped|tap|"
-    r"opened\s+the|launched|dragged|taps|clicks|scrolls|swipes|types)\b",
+    r"dragged|taps|clicks|scrolls|swipes|types)\b"
+)
+_IT = re.compile(rf"\bit\s+(?:then\s+|also\s+|next\s+)?{_TOUCHES}", re.IGNORECASE)
+"""The agent, unless the Failure Analyzer was spoken of."""
+_ANALYZER = re.compile(r"\bfailure[\s-]analy[sz]er", re.IGNORECASE)
+_THIRD_PERSON = re.compile(
+    rf"\b(?:the|this|our)\s+(?:{_KINDS}\s+)?(?:agent|operator|assistant|bot)\b(?!\s+{_THINGS}\b)"
+    rf"|\ban?\s+(?:{_KINDS}\s+)?(?:agent|operator|assistant|bot)\s+{_DEEDS}"
+    rf"|(?:^|[.!?;:]\s+)(?:agent|operator|assistant)\s+{_DEEDS}"
+    r"|\bthe\s+(?:ai|model|system)\s+(?:then\s+|also\s+)?"
+    r"(?:tapped|clicked|typed|scrolled|swiped|pressed|selected|chose|decided)\b"
+    rf"|\b(?:he|she|they|we|you|the\s+user|user)\s+(?:then\s+|also\s+|next\s+)?{_TOUCHES}"
+    r"|\b(?:he|she|they|we|you|the\s+user)\s+(?:then\s+|also\s+|next\s+)?(?:opened|launched)\b",
     re.IGNORECASE,
 )
 _LIST = re.compile(
     r"^\s*(?:[-*+•‣◦▪–—]|\(?(?:\d{1,2}|[a-zA-Z])[.)])\s+\S"
-    r"|(?:^|\s)\(?1[.)]\s.+\s\(?2[.)]\s",
+    r"|(?:^|\s)\(?1\)\s.+\s\(?2\)\s|(?:^|[:;]\s)1\.\s.+\s2\.\s",
     re.MULTILINE,
 )
 _HEADING = re.compile(
@@ -77,7 +89,7 @@ _HEADING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _MARKDOWN = re.compile(
-    r"\*\*|__\w|(?<!\w)\*\w[^*\n]*\*(?!\w)|`|~~|\[[^\]\n]+\]\([^)\n]+\)|!\[|^\s*>\s|^\s*\|.*\|"
+    r"\*\*(?=\w)[^*\n]+\*\*|__\w|(?<!\w)\*\w[^*\n]*\*(?!\w)|`|~~|\[[^\]\n]+\]\([^)\n]+\)|!\[|^\s*>\s|^\s*\|.*\|"
     r"|\A\s*[{\[]\s*\"|<(?:/?(?:b|i|p|br|ul|li|ol|div|span|h\d|strong|em|summary))\b",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -122,7 +134,10 @@ def check_neutral(text: str, sources: Sequence[str]) -> tuple[Refusal, ...]:
         for quoted in quotations(text)
         if _only_judges(quoted) and not stands_in(Found(ValueKind.QUOTATION, quoted), sources)
     ]
-    if (third := _THIRD_PERSON.search(said)) is not None:
+    third = _THIRD_PERSON.search(said)
+    if third is None and not _ANALYZER.search(text):
+        third = _IT.search(said)
+    if third is not None:
         detail = f"“{third[0]}”: write as “I”"
         found.append(Refusal(rule="third_person", detail=detail))
     return tuple(found)

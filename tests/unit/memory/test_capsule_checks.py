@@ -39,6 +39,42 @@ def test_a_long_capsule_is_recorded_not_refused() -> None:
     assert checked.passed and checked.over_length
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"exit_state": "the total (1,280) was shown"},
+        {"exit_state": "the total went from 1,300 to 1,280 on the page"},
+        {"exit_state": "the price was at 1,280 in both rows"},
+        {"verified_facts": ["order AB-1234 costs ¥1,280 (on screen, step 3)"]},
+        {"verified_facts": ["Delivered on 2026-03-01 (on screen, step 4)"]},
+        {"verified_facts": ["the row says Paid (explorer, step 5)"], "failed_paths": []},
+    ],
+)
+def test_what_only_looks_like_a_breach_passes(changes: dict[str, object]) -> None:
+    checked = check_capsule(capsule_json(**changes), SOURCES)
+    assert checked.passed, checked.refusals
+
+
+def test_a_screen_may_speak_of_plans_and_expectations() -> None:
+    shown = "Expected delivery 2026-03-04. Pro plan 9.99"
+    steps = (SOURCES.steps[0]._replace(evidence={"screen": shown}), *SOURCES.steps[1:])
+    facts = [
+        "Expected delivery 2026-03-04 (on screen, step 3)",
+        "the Pro plan costs 9.99 (on screen, step 3)",
+    ]
+    pair = ["AB-1234 had the total ¥1,280 as planned (on screen, step 3)"]
+    changes = {
+        "important_entities": [],
+        "effect": "The note order was left.",
+        "intervals": [interval(3, 5)],
+    }
+    own = SOURCES._replace(steps=steps)
+    checked = check_capsule(capsule_json(verified_facts=facts, **changes), own)
+    assert checked.passed, checked.refusals
+    refused = check_capsule(capsule_json(verified_facts=pair, **changes), SOURCES)
+    assert {r.rule for r in refused.refusals} == {"planned_as_verified"}
+
+
 def test_what_only_a_picture_shows_is_marked() -> None:
     pictured = SOURCES._replace(
         steps=tuple(

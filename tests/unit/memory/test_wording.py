@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.sourcing import Found, ValueKind, stands_in, values
 from app.memory.wording import JUDGING, check_summary
+from tests.unit.memory.phone_sentences import PHONE_RIGHT, PHONE_SOURCE, PHONE_WRONG
 from tests.unit.memory.sentences import RIGHT, SENTENCES, SOURCE, WRONG, Sentence
 
 
@@ -19,11 +22,26 @@ def rules(text: str, *, with_images: bool = False) -> set[str]:
 def test_the_table_is_long_enough() -> None:
     assert len(WRONG) >= 60 and len(RIGHT) >= 30
     assert len({s.text for s in SENTENCES}) == len(SENTENCES)
+    assert len(PHONE_RIGHT) >= 60 and len(PHONE_WRONG) >= 50
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda s: s.text[:50])
 def test_each_sentence_breaks_exactly_its_rules(sentence: Sentence) -> None:
     assert rules(sentence.text) == set(sentence.rules)
+
+
+@pytest.mark.parametrize("sentence", PHONE_RIGHT + PHONE_WRONG, ids=lambda s: s.text[:50])
+def test_each_sentence_about_a_phone_breaks_exactly_its_rules(sentence: Sentence) -> None:
+    checked = check_summary(sentence.text, (PHONE_SOURCE,), with_images=False)
+    assert {refusal.rule for refusal in checked.refusals} == set(sentence.rules)
+
+
+def test_a_long_answer_of_one_shape_is_checked_at_once() -> None:
+    shapes = ("‘a’b’", "“a“b", "'a'b ", "steps 1,2,3,", "navigated through ", "-$-$1", "(1) 2) ")
+    began = time.perf_counter()
+    for shape in shapes:
+        check_summary((shape * 1_500)[:1_500], (shape * 1_000,), with_images=False)
+    assert time.perf_counter() - began < 2
 
 
 @pytest.mark.parametrize("word", JUDGING)
