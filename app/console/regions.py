@@ -42,6 +42,7 @@ TOUCHES: dict[type, frozenset[str]] = {
     ev.LoopNoticed: frozenset({"now"}),
     ev.TextRead: frozenset({"memory"}),
     ev.SummaryChanged: frozenset({"memory"}),
+    ev.TextRefused: frozenset({"memory"}),
     ev.ChunkClosed: frozenset({"memory"}),
     ev.ChunkChanged: frozenset({"memory"}),
     ev.BackgroundChanged: frozenset({"memory"}),

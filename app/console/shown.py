@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.console.overlay import Overlay, overlay
-from app.console.phrases import phrase, target_line
-from app.console.turns import target_of
+from app.console.phrases import target_line
+from app.console.turns import phrase_of, target_of
 from app.domain.events import TurnStarted
 from app.domain.screens import Observation
 from app.domain.tasks import StepRecord
@@ -42,7 +42,7 @@ def shown_turn(turn: TurnStarted) -> Shown:
 
 def shown_step(step: StepRecord) -> Shown:
     """The screen a step decided on, with its action drawn."""
-    title, target = str(phrase(step.action)), target_of(step)
+    title, target = str(phrase_of(step)), target_of(step)
     return Shown(
         observation=step.observation,
         overlay=overlay(step.observation, step.action),

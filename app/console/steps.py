@@ -23,7 +23,7 @@ from app.console.phrases import TASK_SIGNS
 from app.console.replay import chunk_panel, read_replay, summary_of
 from app.console.shown import shown_step
 from app.console.turns import target_of, turn_view
-from app.domain.messages import Message, ModelRequest
+from app.domain.messages import Message, ModelRequest, Role
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef
 from app.errors import NotFound
@@ -118,7 +118,7 @@ async def step_prompt(task_id: TaskId, number: StepNumber, queries: QueriesDep) 
     found = await queries.steps.one(task_id, number)
     call = _deciding(found)
     if call is None:
-        raise NotFound("No model call was recorded for this step.")
+        raise NotFound("No prompt was recorded for this step.")
     return RedirectResponse(f"/tasks/{task_id}/calls/{call.call.call_id}", 303)
 
 
@@ -161,6 +161,5 @@ async def _request_of(
 
 def _deciding(found: StepView) -> CallView | None:
     """The operator's first call of the step, which carries the whole screen."""
-    calls = [view for view in found.calls if view.call.role == "operator"]
-    first = [view for view in calls if view.call.first_of_turn]
-    return next(iter(first or calls or found.calls), None)
+    calls = [view for view in found.calls if view.call.role == Role.OPERATOR.value]
+    return next((view for view in calls if view.call.first_of_turn), next(iter(calls), None))

@@ -53,6 +53,7 @@ class Templates:
             boundary_word=BOUNDARY_WORDS.__getitem__,
             rule=lambda name: name.replace("_", " "),
             counted=counted,
+            lasting=lasting,
             css_id=css_id,
         )
 
@@ -127,6 +128,14 @@ def pretty_json(value: Any) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 step`, `3 steps`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def lasting(seconds: float) -> str:
+    """`4.2 s`, `12 min`, `3 h`, `140 days`."""
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.1f} s"
 
 
 def css_id(name: str) -> str:

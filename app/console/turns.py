@@ -58,7 +58,7 @@ def turn_view(
     return TurnView(
         number=step.step_number,
         offset=offset(step.offset),
-        phrase=phrase(step.action),
+        phrase=phrase_of(step),
         sign=step_sign(step.state, step.verdict),
         thinking=step.thinking,
         native_thinking=step.native_thinking,
@@ -77,6 +77,13 @@ def turn_view(
         summary=summary,
         chunk=chunk,
     )
+
+
+def phrase_of(step: StepRecord) -> Phrase:
+    """What was done; a recorded run may tell of actions that are none of ours."""
+    if step.action is None and step.action_text:
+        return Phrase(step.action_text)
+    return phrase(step.action)
 
 
 def target_of(step: StepRecord) -> Target | None:

@@ -14,6 +14,7 @@ from sqlalchemy import event
 
 from app.console.memory import read_fallbacks, read_memory
 from app.console.regions import change
+from app.console.templating import lasting
 from app.domain.config import MemoryConfig
 from app.domain.events import FallbackUsed, ModelCalled, TextRead, ToolServed
 from app.domain.messages import Usage
@@ -390,6 +391,24 @@ async def test_a_step_is_replayed_with_what_was_known_then(
     both = await get(http, story, "/steps/2")
     assert "to find the base price" in both
     assert "the badge on the picture" in both, "all versions"
+
+
+async def test_only_the_agent_s_own_prompt_decided_a_step(
+    app: FastAPI, http: httpx2.AsyncClient
+) -> None:
+    story = await begin(app)
+    await story.turn()
+    await story.recorder.record(_background_call(story, "summarizer"))
+    address = f"/tasks/{story.task_id}/steps/1/prompt"
+    assert (await http.get(address)).headers["location"].endswith(f"{story.task_id}-c1")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(4.23, "4.2 s"), (119, "119.0 s"), (120, "2 min"), (7_200, "2 h"), (12_120_143, "140 days")],
+)
+def test_a_time_to_ready_reads_well_however_long(seconds: float, words: str) -> None:
+    assert lasting(seconds) == words
 
 
 # --- cost ---------------------------------------------------------------------------------------
