@@ -27,6 +27,17 @@ answer "The battery is at {{level}}."
 """
 LONG = 60_000
 """Milliseconds for what the phone has to do first."""
+NOTE_BADGES = """() => {
+  window.badges = {};
+  const note = () => document.querySelectorAll("#turns .badge[data-status]").forEach(badge => {
+    const seen = window.badges[badge.id] ??= [];
+    if (seen.at(-1) !== badge.dataset.status) seen.push(badge.dataset.status);
+  });
+  const watched = { subtree: true, childList: true, attributeFilter: ["data-status"] };
+  new MutationObserver(note).observe(document.documentElement, watched);
+  note();
+}"""
+"""Keeps every state that each badge has shown on this page."""
 
 
 async def test_a_task_from_submission_to_answer(server: Server) -> None:
@@ -36,9 +47,11 @@ async def test_a_task_from_submission_to_answer(server: Server) -> None:
         page = await browser.new_page(viewport={"width": 1440, "height": 900})
         await page.goto(f"{server.address}{address['path']}")
         task_id = await _submit(page)
+        await page.evaluate(NOTE_BADGES)
 
         await page.wait_for_selector("#turn-3", timeout=LONG)
         await _pause_say_resume(page)
+        await _summaries_became_ready(page)
 
         number = (await _numbers(page))[0] + 2
         await page.wait_for_selector(f"#turn-{number}", timeout=LONG)
@@ -79,6 +92,16 @@ async def _pause_say_resume(page: Page) -> None:
     await page.click("button:has-text('Resume')")
     await expect(state).to_have_text("Running", timeout=LONG)
     await expect(page.locator("#receipts")).to_contain_text("applied", timeout=LONG)
+
+
+async def _summaries_became_ready(page: Page) -> None:
+    """Badges changed before the reader's eyes, without a reload, and open by key."""
+    await expect(page.locator("#summary-3")).to_have_attribute("data-status", "visual_ready")
+    states = await page.evaluate("window.badges")
+    assert ["pending", "visual_ready"] in states.values(), states
+    await page.locator("#summary-3 > summary").press("Enter")
+    await expect(page.locator("#summary-3")).to_contain_text("after the step's end")
+    await page.locator("#summary-3 > summary").press("Enter")
 
 
 async def _numbers(page: Page) -> list[int]:
