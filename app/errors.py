@@ -118,6 +118,8 @@ class ModelError(ArtemisError):
     """The model could not give a usable answer."""
 
     code = "model_error"
+    attempts = 1
+    """Times the model was asked before this was said."""
 
 
 class ModelUnavailable(ModelError):

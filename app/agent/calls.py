@@ -45,6 +45,7 @@ async def call_model(
             "outcome": "cancelled" if ended else error.code,
             "detail": str(error),
             "seconds": run.ports.clock.monotonic() - began,
+            "attempts": 1 if isinstance(error, EndTask) else error.attempts,
         }
         run.note(ModelCalled(call=base.model_copy(update=failure)))
         raise

@@ -321,6 +321,17 @@ class SummaryChanged(Value):
     """The pictures that were really sent, the action marked on the first."""
 
 
+class TextRefused(Value):
+    """An answer of a background writer broke rules and was not taken."""
+
+    type: Literal["text_refused"] = "text_refused"
+    kind: Literal["summaries", "chunks"]
+    step_number: int
+    """Of a chunk, its last one."""
+    model: str
+    refusals: tuple[Refusal, ...]
+
+
 class ChunkClosed(Value):
     """A range of steps became a chunk; its capsule is still to be written."""
 
@@ -372,6 +383,7 @@ Event = Annotated[
     | TextRead
     | LoopNoticed
     | SummaryChanged
+    | TextRefused
     | ChunkClosed
     | ChunkChanged
     | BackgroundChanged,

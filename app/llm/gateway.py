@@ -12,7 +12,7 @@ from app.domain.events import ModelWaiting
 from app.domain.messages import Attempt, ModelReply, ModelRequest, Role
 from app.domain.ports import Clock
 from app.errors import ModelError, ModelTimeout, SignatureMissing
-from app.llm.lanes import LaneKey, Lanes
+from app.llm.lanes import BUSY_LANE, LaneKey, Lanes
 from app.llm.metering import Meter
 from app.llm.prices import PriceTable
 from app.llm.provider import Provider, Try, TryFailed
@@ -83,6 +83,7 @@ class Gateway:
             return self._finished(run, reply, started)
         # Raised outside the handlers: a provider's exception may carry the request's headers.
         self.meter.count_failure(request.role, len(run.attempts))
+        error.attempts = max(1, len(run.attempts))
         raise error
 
     async def _over_models(self, run: _Run) -> ModelReply:
@@ -105,7 +106,9 @@ class Gateway:
     async def _one_model(self, run: _Run, model: str) -> ModelReply:
         """Tries one model until it answers, cannot answer, or its attempts are used up."""
         lane = LaneKey(run.provider.account, model)
-        async with self._lanes.enter(lane, run.request.role):
+        async with self._lanes.enter(lane, run.request.role) as pressed:
+            if pressed:
+                run.notes.append(f"{BUSY_LANE}: let in beside a busy operator")
             waited, tries, calls_as_text = 0.0, 0, False
             while True:
                 tries += 1

@@ -14,6 +14,10 @@ PATIENCE = 30.0
 """Seconds after which one background call is let through a busy lane."""
 
 
+BUSY_LANE = "busy_lane"
+"""How a reply names that it was let through."""
+
+
 class LaneKey(NamedTuple):
     """Calls that compete for one quota."""
 
@@ -46,16 +50,23 @@ class Lane:
                 self._free.set()
 
     @asynccontextmanager
-    async def background(self) -> AsyncIterator[None]:
-        """Holds a place for a background call once the lane is free. Waiters go one by one."""
+    async def background(self) -> AsyncIterator[bool]:
+        """Holds a place for a background call once the lane is free. Waiters go one by one.
+
+        Gives whether it was let through beside an operator call.
+        """
         async with self._background:
             async with self._turn:
+                pressed = False
                 try:
                     async with asyncio.timeout(self._patience):
-                        await self._free.wait()
+                        # Another operator call may have begun before this waiter came to run.
+                        while self._in_flight:
+                            await self._free.wait()
                 except TimeoutError:
+                    pressed = True
                     self.admitted_busy += 1
-            yield
+            yield pressed
 
 
 class Lanes:
@@ -74,11 +85,12 @@ class Lanes:
         return sum(lane.admitted_busy for lane in self._lanes.values())
 
     @asynccontextmanager
-    async def enter(self, key: LaneKey, role: Role) -> AsyncIterator[None]:
+    async def enter(self, key: LaneKey, role: Role) -> AsyncIterator[bool]:
+        """Gives whether a background call was let through a busy lane."""
         lane = self.lane(key)
         if role in BACKGROUND:
-            async with lane.background():
-                yield
+            async with lane.background() as pressed:
+                yield pressed
         else:
             async with lane.foreground():
-                yield
+                yield False

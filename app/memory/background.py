@@ -7,11 +7,11 @@ happens here, the task goes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
 from app.domain.config import MemoryConfig
-from app.domain.events import BackgroundChanged, Event, FallbackUsed, ModelCalled
+from app.domain.events import BackgroundChanged, Event, FallbackUsed, ModelCalled, TextRefused
 from app.domain.messages import (
     Finish,
     Image,
@@ -23,7 +23,8 @@ from app.domain.messages import (
     Text,
 )
 from app.domain.ports import Artifacts, Clock, Model, Recorder
-from app.domain.tasks import ModelCallRecord, Spent
+from app.domain.summaries import Refusal
+from app.domain.tasks import ModelCallRecord, Spent, StepRecord
 from app.errors import ModelError, ModelQuota
 
 State = Literal["running", "lite", "paused", "stopped"]
@@ -31,7 +32,14 @@ LONGEST_PAUSE = 16
 """Times the first pause."""
 QUIET_CALLS = 5
 """Good answers in lite mode after which the full model is tried again."""
+BUSY = "busy_lane:"
+"""Begins what a reply says of itself when it was let in beside a busy operator."""
 OUTPUT_TOKENS = {Role.SUMMARIZER: 2_048, Role.CHUNK_WRITER: 8_192}
+
+
+async def nothing_read(step: StepRecord) -> str:
+    """Where no picture is read."""
+    return ""
 
 
 class WriterPorts(NamedTuple):
@@ -42,6 +50,8 @@ class WriterPorts(NamedTuple):
     artifacts: Artifacts
     clock: Clock
     new_id: Callable[[], str]
+    picture_text: Callable[[StepRecord], Awaitable[str]] = nothing_read
+    """The words read from the pictures of a step, as far as they were read by now."""
 
 
 class Question(NamedTuple):
@@ -144,11 +154,29 @@ class Desk:
             reply = await self._ports.model.generate(request)
         except ModelError as error:
             seconds = self._ports.clock.monotonic() - began
-            told = {"outcome": error.code, "detail": error.message[:500], "seconds": seconds}
+            told = {
+                "outcome": error.code,
+                "detail": error.message[:500],
+                "seconds": seconds,
+                "attempts": error.attempts,
+            }
             await self._count_failure(base.model_copy(update=told), error)
             raise
         await self._count(base, reply)
         return reply
+
+    async def refused(
+        self, question: Question, reply: ModelReply, refusals: Sequence[Refusal]
+    ) -> None:
+        """An answer was not taken: recorded with every rule that it broke."""
+        await self._ports.recorder.record(
+            TextRefused(
+                kind=self._kind,
+                step_number=question.step_number,
+                model=reply.model,
+                refusals=tuple(refusals),
+            )
+        )
 
     # --- counting -----------------------------------------------------------------------
 
@@ -189,9 +217,10 @@ class Desk:
         )
         events: list[Event] = [ModelCalled(call=call)]
         if reply.fallback:
+            busy = reply.fallback.startswith(BUSY) and "; " not in reply.fallback
             events.append(
                 FallbackUsed(
-                    kind=f"{self._kind}_model",
+                    kind=f"{self._kind}_{'busy_lane' if busy else 'model'}",
                     detail=reply.fallback[:500],
                     step_number=base.step_number,
                 )

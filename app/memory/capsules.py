@@ -13,18 +13,22 @@ from typing import NamedTuple
 
 from app.domain.config import MemoryConfig
 from app.domain.events import ChunkChanged
-from app.domain.memory import SearchEntry, TextKind
+from app.domain.memory import SearchEntry
 from app.domain.messages import Finish, Role
 from app.domain.plans import Check
 from app.domain.ports import Background
-from app.domain.summaries import Capsule, ChunkState, HistoryChunk, Refusal, StepSummary
+from app.domain.summaries import ChunkState, HistoryChunk, Refusal, StepSummary
 from app.domain.tasks import Instruction, Spent, StepRecord
 from app.errors import Conflict, ModelError
 from app.memory.background import Desk, Question, Stopped, WriterPorts
 from app.memory.capsule_checks import CAPSULE_SCHEMA, CheckedCapsule, check_capsule
+from app.memory.capsule_text import digest, search_entries
 from app.memory.chunk_lens import ChunkInput, look_at_chunk
 from app.memory.prompts import CAPSULE_VERSION, load
 from app.memory.summary_writing import correction
+
+MOST_ATTEMPTS = 24
+"""Refused answers to one chunk after which it is left as it is, over all starts together."""
 
 
 class Facts(NamedTuple):
@@ -55,6 +59,16 @@ class Written(NamedTuple):
     reason: str = ""
 
 
+class Job(NamedTuple):
+    """One chunk to be written about."""
+
+    chunk: HistoryChunk
+    since: float
+    """When it was asked for."""
+    reason: str = ""
+    """Why a capsule that is there is not accepted."""
+
+
 class CapsuleWriter:
     """The capsules of one task."""
 
@@ -75,8 +89,8 @@ class CapsuleWriter:
         self._sources = sources
         self._on_ready = on_ready
         self._system = load("capsule")
-        self._waiting: deque[tuple[HistoryChunk, float]] = deque()
-        self._redo: deque[tuple[HistoryChunk, float]] = deque()
+        self._waiting: deque[Job] = deque()
+        self._redo: deque[Job] = deque()
         self._redone: dict[str, int] = {}
         self._known: set[str] = set()
         self._at_work = False
@@ -88,10 +102,18 @@ class CapsuleWriter:
 
     def submit(self, chunk: HistoryChunk) -> None:
         """Takes a chunk that has no capsule and returns at once; a known one is passed over."""
-        if chunk.chunk_id in self._known or chunk.state is ChunkState.READY:
+        if chunk.chunk_id in self._known or chunk.state is ChunkState.READY or given_up(chunk):
             return
         self._known.add(chunk.chunk_id)
-        self._waiting.append((chunk, self._ports.clock.monotonic()))
+        self._waiting.append(Job(chunk, self._ports.clock.monotonic()))
+        self._start()
+
+    def reject(self, chunk: HistoryChunk, reason: str) -> None:
+        """Takes a chunk whose capsule is not accepted; the capsule serves until the next is there.
+
+        It is written when nothing else waits.
+        """
+        self._redo.append(Job(chunk, self._ports.clock.monotonic(), reason))
         self._start()
 
     @property
@@ -103,8 +125,13 @@ class CapsuleWriter:
         for chunk in chunks:
             self.submit(chunk)
 
-    async def write(self, chunk: HistoryChunk, since: float | None = None) -> HistoryChunk:
-        """Asks for one chunk's capsule and gives its next version, ready or failed."""
+    async def write(
+        self, chunk: HistoryChunk, since: float | None = None, reason: str = ""
+    ) -> HistoryChunk:
+        """Asks for one chunk's capsule and gives its next version, ready or failed.
+
+        A capsule that is there stays as it is while no other passes.
+        """
         begun = self._ports.clock.monotonic() if since is None else since
         first, last = chunk.start_step, chunk.end_step
         steps = await self._sources.steps(first, last)
@@ -115,6 +142,7 @@ class CapsuleWriter:
             self._ports.artifacts,
             checks=facts.checks,
             instructions=facts.instructions,
+            picture_text=self._ports.picture_text,
         )
         written = await self.answers(chunk, given)
         update: dict[str, object] = {
@@ -134,10 +162,12 @@ class CapsuleWriter:
                 "over_length": written.checked.over_length,
                 "seconds_to_ready": self._ports.clock.monotonic() - begun,
             }
-        elif chunk.state is not ChunkState.READY:
+        elif chunk.state is ChunkState.READY:
+            return chunk
+        else:
             update["state"] = ChunkState.FAILED
         changed = chunk.model_copy(update=update)
-        await self._record(changed, written.reason)
+        await self._record(changed, written.reason or reason)
         return changed
 
     async def flush(self, seconds: float) -> None:
@@ -164,31 +194,32 @@ class CapsuleWriter:
     async def _work(self) -> None:
         try:
             while (self._waiting or self._redo) and await self.desk.opened():
-                chunk, since = (self._waiting or self._redo).popleft()
-                await self._sources.settled(chunk.start_step, chunk.end_step)
+                job = (self._waiting or self._redo).popleft()
+                await self._sources.settled(job.chunk.start_step, job.chunk.end_step)
                 try:
-                    changed = await self.write(chunk, since)
+                    changed = await self.write(*job)
                 except Stopped:
                     return
-                if changed.state is ChunkState.READY:
+                if changed.version > job.chunk.version:
                     self._on_ready(changed)
                 else:
-                    self._try_again(changed, since)
+                    self._try_again(job._replace(chunk=changed))
         finally:
             self._at_work = False
             self._idle.set()
 
-    def _try_again(self, chunk: HistoryChunk, since: float) -> None:
-        tried = self._redone.get(chunk.chunk_id, 0)
+    def _try_again(self, job: Job) -> None:
+        name = job.chunk.chunk_id
+        tried = self._redone.get(name, 0)
         if tried < self._config.background_redos:
-            self._redone[chunk.chunk_id] = tried + 1
-            self._redo.append((chunk, since))
+            self._redone[name] = tried + 1
+            self._redo.append(job)
 
     async def answers(self, chunk: HistoryChunk, given: ChunkInput) -> Written:
         """The model's answers, then the fallback model's, each told what the former one broke."""
         refusals: list[Refusal] = []
         told: tuple[Refusal, ...] = ()
-        count, reason, model = 0, "refused by the checks", ""
+        count, model = 0, ""
         bound = self._config.background_attempts
         for fallback in (False, True):
             for _ in range(bound):
@@ -217,7 +248,8 @@ class CapsuleWriter:
                         return Written(checked, model, count, tuple(refusals))
                     told = checked.refusals
                 refusals += told
-        return Written(None, model, count, tuple(refusals), reason)
+                await self.desk.refused(question, reply, told)
+        return Written(None, model, count, tuple(refusals), "refused by the checks")
 
     async def _record(self, chunk: HistoryChunk, reason: str) -> None:
         index: tuple[SearchEntry, ...] = ()
@@ -232,34 +264,7 @@ class CapsuleWriter:
             return
 
 
-def digest(capsule: Capsule, first: int, last: int) -> str:
-    """Bands ① and ② as they stand in the prompt."""
-    named = (
-        ("from", (capsule.entry_state,)),
-        ("to", (capsule.exit_state,)),
-        ("verified", capsule.verified_facts),
-        ("unresolved", capsule.unresolved),
-        ("tried", capsule.failed_paths),
-        ("entities", capsule.important_entities),
-    )
-    lines = [_flat(f"Steps {first}-{last}: {capsule.doing} {capsule.did} {capsule.effect}")]
-    lines += [f"  {name}: {_flat('; '.join(items))}" for name, items in named if any(items)]
-    for part in capsule.intervals:
-        one = part.start_step == part.end_step
-        where = f"Step {part.start_step}" if one else f"Steps {part.start_step}-{part.end_step}"
-        lines.append(f"  {where}: {_flat(part.text)}")
-    return "\n".join(lines)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def search_entries(chunk: HistoryChunk, capsule: Capsule) -> Iterable[SearchEntry]:
-    """A capsule's texts, each found under a step it tells of."""
-    for interval in capsule.intervals:
-        yield SearchEntry(step_number=interval.start_step, kind=TextKind.CHUNK, text=interval.text)
-    told = (capsule.doing, capsule.did, capsule.effect, capsule.exit_state)
-    lists = (*capsule.verified_facts, *capsule.unresolved, *capsule.failed_paths)
-    text = "\n".join(filter(None, (*told, *lists, *capsule.important_entities)))
-    yield SearchEntry(step_number=chunk.end_step, kind=TextKind.CHUNK, text=text)
+def given_up(chunk: HistoryChunk) -> bool:
+    """Whether its answers were refused so often that no more are asked for."""
+    failed = chunk.state is ChunkState.FAILED and bool(chunk.refusals)
+    return failed and chunk.attempts >= MOST_ATTEMPTS

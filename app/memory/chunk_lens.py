@@ -6,7 +6,7 @@ capsule takes its place there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.messages import Call, Message, Response, Text
@@ -14,6 +14,7 @@ from app.domain.plans import Check
 from app.domain.ports import Artifacts
 from app.domain.summaries import StepSummary
 from app.domain.tasks import Instruction, StepRecord
+from app.memory.background import nothing_read
 from app.memory.capsule_checks import ChunkSources, Contradiction, StepSource
 from app.memory.ledger import action_result, step_line
 from app.memory.lens import difference_lines, element_texts, quiet, seen_lines
@@ -41,6 +42,7 @@ async def look_at_chunk(
     *,
     checks: Sequence[Check] = (),
     instructions: Sequence[Instruction] = (),
+    picture_text: Callable[[StepRecord], Awaitable[str]] = nothing_read,
 ) -> ChunkInput:
     """The input of one contiguous range of steps."""
     end = steps[-1].step_number
@@ -62,10 +64,12 @@ async def look_at_chunk(
         "# TURNS\n" + "\n".join(turns),
     ]
     text = "\n".join(parts)
-    sources = [
-        await _source(step, summaries.get(step.step_number), told[step.step_number], artifacts)
-        for step in steps
-    ]
+    sources = []
+    for step in steps:
+        number = step.step_number
+        seen = await _seen(step, artifacts)
+        seen.append(await picture_text(step))
+        sources.append(_source(step, seen, summaries.get(number), told[number]))
     return ChunkInput(
         text, ChunkSources(tuple(sources), open_checks, contradictions, count_text(text))
     )
@@ -130,17 +134,22 @@ def _notes(step: StepRecord) -> tuple[tuple[str, str], ...]:
     return tuple(texts.items())
 
 
-async def _source(
-    step: StepRecord,
-    summary: StepSummary | None,
-    instructions: Iterable[Instruction],
-    artifacts: Artifacts,
-) -> StepSource:
-    """What may be said of a step, by the kind of source."""
+async def _seen(step: StepRecord, artifacts: Artifacts) -> list[str]:
+    """What the screens of a step said, texts of elements included."""
     screens = [o for o in (step.observation, step.after) if o is not None]
     seen = [line for o in screens for line in seen_lines(o)] + difference_lines(step)
     for screen in screens:
         seen += await element_texts(screen, artifacts)
+    return seen
+
+
+def _source(
+    step: StepRecord,
+    seen: Iterable[str],
+    summary: StepSummary | None,
+    instructions: Iterable[Instruction],
+) -> StepSource:
+    """What may be said of a step, by the kind of source."""
     results = [
         f"{part.name}: {_answer(part)}"
         for message in step.messages
@@ -158,7 +167,7 @@ async def _source(
     return StepSource(
         step_number=step.step_number,
         evidence={
-            "screen": "\n".join(seen),
+            "screen": "\n".join(filter(None, seen)),
             "tool": "\n".join(results),
             "notes": "\n".join(notes),
             "result": "\n".join(filter(None, result)),

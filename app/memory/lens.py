@@ -20,7 +20,6 @@ from app.domain.actions import (
     LongPress,
     Swipe,
     Tap,
-    Verdict,
 )
 from app.domain.config import MemoryConfig
 from app.domain.messages import Image
@@ -147,47 +146,6 @@ def difference_lines(step: StepRecord) -> list[str]:
     lines += [f"appeared: {text}" for text in diff.added]
     lines += [f"left: {text}" for text in diff.removed]
     return [quiet(line.replace("\n", " ")) for line in lines or ["the picture changed"]]
-
-
-def omissions(text: str, step: StepRecord) -> tuple[str, ...]:
-    """What a summary must not leave out and this one does: kept values, notes, recoveries."""
-    said = text.casefold()
-    missing = [
-        f"the kept value {key}"
-        for key, value in step.remembered.items()
-        if value.strip() and value.strip().casefold() not in said
-    ]
-    missing += [f"the note {key}" for key in step.notes if key.casefold() not in said]
-    if step.recoveries and "analy" not in said:
-        missing.append("the Failure Analyzer's intervention")
-    return tuple(missing)
-
-
-_NO_CHANGE = re.compile(
-    r"\b(?:nothing (?:had )?changed|no (?:visible )?change|unchanged|stayed (?:the same|as)|"
-    r"remained (?:the same|unchanged)|did not change)\b",
-    re.IGNORECASE,
-)
-_CHANGE = re.compile(
-    r"\b(?:(?:another|a new|the next|a different) (?:page|screen|app|view)\b.{0,40}"
-    r"\b(?:was|were|is|had been|came|appeared|opened|displayed|shown)|"
-    r"(?:page|screen|dialog|list|view|form) (?:then )?(?:opened|appeared|changed|closed))\b",
-    re.IGNORECASE,
-)
-
-
-def contradiction(text: str, step: StepRecord) -> str:
-    """Where a summary says otherwise than the validator; empty where it does not."""
-    verdict = step.verdict
-    if verdict is None:
-        return ""
-    changed = step.diff is not None and step.diff.changed
-    if verdict is Verdict.EXECUTED and changed and (said := _NO_CHANGE.search(text)):
-        return f"says “{said[0]}”, the validator saw: {step.diff.line() if step.diff else ''}"
-    unmoved = verdict in (Verdict.NO_VISIBLE_CHANGE, Verdict.BLOCKED) and not changed
-    if unmoved and (said := _CHANGE.search(text)):
-        return f"says “{said[0]}”, the validator recorded {verdict.value}"
-    return ""
 
 
 def _parts(

@@ -16,11 +16,12 @@ from app.domain.events import Event, SummaryChanged
 from app.domain.memory import SearchEntry, TextKind
 from app.domain.messages import Role
 from app.domain.ports import Background
-from app.domain.summaries import StepSummary, SummaryStatus
+from app.domain.summaries import Refusal, StepSummary, SummaryStatus
 from app.domain.tasks import Spent, StepRecord
 from app.errors import Conflict
+from app.memory.agreement import omissions
 from app.memory.background import Desk, Stopped, WriterPorts
-from app.memory.lens import RECENT, Given, look_at, omissions
+from app.memory.lens import RECENT, Given, look_at
 from app.memory.prompts import SUMMARY_VERSION
 from app.memory.summary_book import SummaryBook
 from app.memory.summary_writing import Outcome, SummaryWriter, written
@@ -35,6 +36,12 @@ class Job(NamedTuple):
     step: StepRecord
     redo: int = 0
     """How often it was tried again; such a try is made by the full model."""
+    outdated: bool = False
+    """Its version was written with an older prompt."""
+    attempts: int = 0
+    """Answers asked for in former tries."""
+    refusals: tuple[Refusal, ...] = ()
+    """What was refused in former tries."""
 
 
 class Summaries:
@@ -59,7 +66,7 @@ class Summaries:
         self._at_work = False
         self._moved = asyncio.Condition()
         self.desk = Desk(ports, config, Role.SUMMARIZER, "summaries", task_id=task_id, spent=spent)
-        self._writer = SummaryWriter(self.desk, config)
+        self._writer = SummaryWriter(self.desk, config, ports.picture_text)
         self.book = SummaryBook()
         self.late = 0
         """Versions that came after a newer one and were dropped."""
@@ -90,15 +97,22 @@ class Summaries:
                 self._on_ready(number, summary.text)
             if status is SummaryStatus.PENDING:
                 self._queue(Job(step))
-            elif status is not SummaryStatus.VISUAL_READY or _outdated(summary):
+            elif status is SummaryStatus.VISUAL_FAILED:
                 self._try_again(Job(step))
+            elif status is SummaryStatus.STALE or _outdated(summary):
+                self._write_anew(Job(step, outdated=status is not SummaryStatus.STALE))
 
     async def reject(self, step: StepRecord, reason: str) -> None:
-        """A reviewer does not accept the newest version: it is stale, and written anew."""
-        self.book.move(step.step_number, SummaryStatus.STALE)
-        await self._record(self._changed(step, SummaryStatus.STALE, reason=reason))
-        self._redo.append(Job(step, redo=1))
-        self._start()
+        """A reviewer does not accept the newest version: it is stale, and written anew.
+
+        What failed, or is stale already, is tried once more. Raises Conflict while it is pending.
+        """
+        status = self.book.status(step.step_number)
+        if status is SummaryStatus.PENDING:
+            raise Conflict(f"The summary of step {step.step_number} is still to be written.")
+        if status is SummaryStatus.VISUAL_READY:
+            await self._stale(step, reason)
+        self._write_anew(Job(step))
 
     def of(self, step_number: int) -> StepSummary | None:
         """The newest version of a step's summary."""
@@ -154,8 +168,17 @@ class Summaries:
 
     def _try_again(self, job: Job) -> None:
         if job.redo < self._config.background_redos:
-            self._redo.append(Job(job.step.model_copy(update={"messages": ()}), job.redo + 1))
-            self._start()
+            self._write_anew(job)
+
+    def _write_anew(self, job: Job) -> None:
+        """When nothing waits, and by the full model."""
+        light = job.step.model_copy(update={"messages": ()})
+        self._redo.append(job._replace(step=light, redo=job.redo + 1))
+        self._start()
+
+    async def _stale(self, step: StepRecord, reason: str) -> None:
+        self.book.move(step.step_number, SummaryStatus.STALE)
+        await self._record(self._changed(step, SummaryStatus.STALE, reason=reason[:500]))
 
     def _start(self) -> None:
         if not self._at_work and not self.desk.closed:
@@ -182,6 +205,8 @@ class Summaries:
     async def _one(self, job: Job) -> None:
         step = job.step
         number = step.step_number
+        if job.outdated and self.book.status(number) is SummaryStatus.VISUAL_READY:
+            await self._stale(step, f"the prompt has moved on to version {SUMMARY_VERSION}")
         version = self.book.give_version(number)
         recent = [(s.step_number, s.text) for s in self.book.before(number, RECENT)]
         given = await look_at(step, recent, self._config, self._ports.artifacts)
@@ -191,10 +216,14 @@ class Summaries:
             outcome = Outcome(reason=stopped.message)
             if self.book.status(number) is SummaryStatus.PENDING:
                 return
+        outcome = outcome._replace(
+            attempts=job.attempts + outcome.attempts, refusals=job.refusals + outcome.refusals
+        )
+        again = job._replace(attempts=outcome.attempts, refusals=outcome.refusals)
         if outcome.text:
             await self._ready(job, given, version, outcome)
         else:
-            await self._failed(job, outcome)
+            await self._failed(again, outcome)
 
     async def _ready(self, job: Job, given: Given, version: int, outcome: Outcome) -> None:
         step = job.step
@@ -222,8 +251,8 @@ class Summaries:
             )
         )
         entry = SearchEntry(step_number=number, kind=TextKind.SUMMARY, text=summary.text)
-        await self._record(*events, index=(entry,))
-        if not self._config.visual_step_summary_shadow:
+        stored = await self._record(*events, index=(entry,))
+        if stored and not self._config.visual_step_summary_shadow:
             self._on_ready(number, summary.text)
         if missing or (outcome.lite and outcome.refusals):
             self._try_again(job)
@@ -248,12 +277,15 @@ class Summaries:
             {"step_id": step.step_id, "step_number": step.step_number, "status": status, **more}
         )
 
-    async def _record(self, *events: Event, index: tuple[SearchEntry, ...] = ()) -> None:
+    async def _record(self, *events: Event, index: tuple[SearchEntry, ...] = ()) -> bool:
+        """Whether it was stored."""
         try:
             await self._ports.recorder.record(*events, index=index)
         except Conflict:
             # Another process wrote a newer version, or the store knows another state: it counts.
             self.late += 1
+            return False
+        return True
 
 
 def pending(step_id: str, step_number: int) -> SummaryChanged:

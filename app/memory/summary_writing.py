@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,8 +11,9 @@ from app.domain.messages import Finish, ModelReply
 from app.domain.summaries import Refusal, StepSummary, SummaryEvidenceMetadata
 from app.domain.tasks import StepRecord
 from app.errors import ModelError
-from app.memory.background import Desk, Question, Stopped
-from app.memory.lens import ECHOES, Given, contradiction
+from app.memory.agreement import contradiction
+from app.memory.background import Desk, Question, Stopped, nothing_read
+from app.memory.lens import ECHOES, Given
 from app.memory.prompts import SUMMARY_VERSION, load
 from app.memory.wording import Checked, check_summary
 
@@ -35,9 +36,15 @@ class Outcome(NamedTuple):
 class SummaryWriter:
     """Turns what is given of a step into a text that passed, or into the reasons why none did."""
 
-    def __init__(self, desk: Desk, config: MemoryConfig) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        config: MemoryConfig,
+        picture_text: Callable[[StepRecord], Awaitable[str]] = nothing_read,
+    ) -> None:
         self._desk = desk
         self._config = config
+        self._picture_text = picture_text
         self._system = load("summary")
 
     async def write(self, step: StepRecord, given: Given, *, full: bool) -> Outcome:
@@ -59,21 +66,23 @@ class SummaryWriter:
                 raise
             except ModelError as error:
                 return Outcome(attempts=attempt, refusals=tuple(refusals), reason=error.message)
-            checked = _checked(reply, given)
+            # Asked for only now: a picture may have been read while the model wrote.
+            checked = _checked(reply, given, await self._picture_text(step))
             if checked.passed:
                 text = " ".join(reply.message.text.split())
                 return Outcome(text, checked, reply.model, lite, attempt, tuple(refusals))
             told = checked.refusals
             refusals += told
+            await self._desk.refused(question, reply, told)
         return Outcome(attempts=attempt, refusals=tuple(refusals), reason="refused by the checks")
 
 
-def _checked(reply: ModelReply, given: Given) -> Checked:
+def _checked(reply: ModelReply, given: Given, read: str) -> Checked:
     if reply.finish is not Finish.STOP:
         return Checked((Refusal(rule="unfinished", detail=reply.finish.value),))
     return check_summary(
         reply.message.text.strip(),
-        given.sources,
+        (*given.sources, read),
         with_images=bool(given.images),
         echoes=ECHOES,
     )

@@ -1,4 +1,4 @@
-"""Finds the pictures of a task whose text was never read."""
+"""Finds the pictures of a task whose text was never read, and what was read in the others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
+from app.domain.events import TextRead
 from app.domain.screens import ArtifactRef, Observation
 from app.storage import tables
 from app.storage.db import Database
@@ -39,6 +40,21 @@ async def unread_pictures(db: Database, task_id: str) -> tuple[StepPicture, ...]
         rows = (await connection.execute(query)).all()
     found = ((row.step_number, _picture(row.observation, row.after)) for row in reversed(rows))
     return tuple(StepPicture(number, picture) for number, picture in found if picture is not None)
+
+
+async def texts_read(db: Database, task_id: str, first: int, last: int) -> dict[str, ArtifactRef]:
+    """The texts read from the pictures of a range of steps, by the picture's name."""
+    event = tables.event.c
+    query = (
+        select(event.event)
+        .where(event.task_id == task_id, event.type == "text_read")
+        .where(event.step_number.between(first, last))
+        .order_by(event.seq)
+    )
+    async with db.read() as connection:
+        found = (await connection.execute(query)).scalars().all()
+    read = (TextRead.model_validate_json(document) for document in found)
+    return {r.screenshot.sha256: r.text_ref for r in read if r.text_ref is not None}
 
 
 def _picture(before: str, after: str | None) -> ArtifactRef | None:

@@ -14,6 +14,8 @@ from app.domain.screens import ArtifactRef, PictureText, Screenshot
 from app.domain.tasks import StepRecord
 from app.errors import NotFound, PictureUnread, ReaderAway
 from app.perception.drawn import plain_text
+from app.storage.db import Database
+from app.storage.pictures import texts_read
 
 INDEX_CHARACTERS = 20_000
 """Text indexed per picture; the whole of it stays in its artifact."""
@@ -103,6 +105,25 @@ class PictureTexts:
         await self._recorder.record(
             FallbackUsed(kind="no_ocr", detail=detail, step_number=step_number)
         )
+
+
+async def text_of_step(db: Database, artifacts: Artifacts, task_id: str, step: StepRecord) -> str:
+    """The words of a step's pictures, as far as they were read.
+
+    A picture from after the action is read as the next step's.
+    """
+    number = step.step_number
+    texts = await texts_read(db, task_id, number, number + 1)
+    shown = (o.screenshot.sha256 for o in (step.observation, step.after) if o and o.screenshot)
+    words = []
+    for name in dict.fromkeys(shown):
+        if (ref := texts.get(name)) is not None:
+            try:
+                data = await artifacts.get(ref)
+            except NotFound:
+                continue
+            words.append(plain_text(PictureText.model_validate_json(data)))
+    return "\n".join(words)
 
 
 class DiscreetOcr:

@@ -23,6 +23,7 @@ from app.storage.db import Database
 from app.storage.recorder import TaskRecorder
 from app.storage.unwritten import tasks_with_unwritten
 from app.tasks.background import BackgroundWork
+from app.tasks.picture_texts import text_of_step
 from app.tasks.writers import Known, TaskWriters
 
 log = structlog.get_logger(__name__)
@@ -123,6 +124,7 @@ class Writing:
             artifacts=self._artifacts,
             clock=self._clock,
             new_id=lambda: str(uuid.uuid4()),
+            picture_text=partial(text_of_step, self._db, self._artifacts, history.task.task_id),
         )
         writers = TaskWriters(
             ports,

@@ -11,7 +11,7 @@ from app.domain.actions import Verdict
 from app.domain.messages import Call, Response
 from app.domain.summaries import Capsule, ChunkState, HistoryChunk, Interval
 from app.domain.tasks import Instruction, StepRecord
-from app.memory.capsules import digest
+from app.memory.capsule_text import digest
 from app.memory.transcript import Transcript
 from app.memory.zones import Prompt
 from tests.unit.memory.steps import step, tail, transcript

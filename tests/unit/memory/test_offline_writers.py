@@ -14,10 +14,11 @@ from app.domain.summaries import StepSummary, SummaryEvidenceMetadata
 from app.domain.tasks import StepRecord
 from app.errors import NotFound
 from app.llm.offline.model import answer
+from app.memory.agreement import omissions
 from app.memory.capsule_checks import ChunkSources, check_capsule
-from app.memory.capsules import digest
+from app.memory.capsule_text import digest
 from app.memory.chunk_lens import look_at_chunk
-from app.memory.lens import ECHOES, look_at, omissions
+from app.memory.lens import ECHOES, look_at
 from app.memory.wording import check_summary
 from tests.unit.memory.corpus import TRAJECTORIES, runs
 from tests.unit.memory.oracle import judging, unsourced
