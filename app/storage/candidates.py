@@ -12,17 +12,13 @@ computed from its text afterwards (ranking.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from app.storage import tables
-from app.storage.rows import AnyRow
-from app.storage.sought import FUNCTION_WORD, MAX_PHRASE, Sought, Term
-from app.storage.writing import ENTRY_ID_SHIFT
+from app.storage.lookup import Place, Rows, Sight, TaskIndex, Text
+from app.storage.sought import MAX_PHRASE, Sought, Term
 
 DEPTH = 2_000
 """Rows looked at for one word; a word with more is common in this task."""
@@ -34,181 +30,119 @@ CANDIDATES = 300
 """Texts that are read and compared with the query."""
 MAX_COMMON = 4
 """Common words that are paired."""
-NEAR = 2_000
-"""Steps of a range up to which its ids are looked up first."""
 _PHRASE_WEIGHT = 1_000.0
-_entry = tables.search_entry.c
-_TASK = select(tables.task.c.number, tables.task.c.search_entries)
-_COLUMNS = (_entry.id, _entry.step_number, _entry.kind, _entry.text, _entry.search_text)
-
-
-class Place(NamedTuple):
-    """Where a task's texts stand in the index, and how many they are."""
-
-    first: int
-    last: int
-    entries: int
-    steps: tuple[int, int] | None
-    """Only texts of these steps."""
 
 
 class Found(NamedTuple):
     """What may answer a query."""
 
-    rows: Sequence[AnyRow]
+    texts: Sequence[Text]
     rarity: dict[str, float]
     """Of each term that occurs: the rarer in this task, the higher."""
+    ended: bool
+    """The task's newest step has no next that is yet to come."""
 
 
-class Arm(NamedTuple):
-    """One look-up: an expression in the index's language, its weight, and how far to look."""
+def find(index: TaskIndex, sought: Sought, steps: tuple[int, int] | None) -> Found:
+    """The most promising texts; those of steps that the query names are among them."""
+    place = index.place(steps)
+    if place is None:
+        return Found((), {}, ended=True)
+    rows = _rows_of_terms(index, sought.terms, place)
+    rarity = {token: _rarity(found, place) for token, found in rows.items()}
+    weights: dict[int, float] = defaultdict(float)
+    for term in sought.terms:
+        if term.token in rows:
+            _add(weights, rows[term.token].ids, term.worth * rarity[term.token] + 0.01)
+    together = list(_together(index, sought, rows, rarity)) if weights else []
+    looked_up = index.look_up([sight for sight, _ in together], place)
+    for (_, weight), found in zip(together, looked_up, strict=True):
+        _add(weights, found.ids, weight)
+    for words in _phrases(sought, rows):
+        _add(weights, _holders(words, rows) or (), _PHRASE_WEIGHT)
+    best = [place.first + number for number in _heaviest(weights, CANDIDATES)]
+    texts = index.texts(best) if best else []
+    if sought.steps:
+        known = set(texts)
+        texts += [t for t in index.of_steps(sought.steps, place) if t not in known]
+    return Found(texts, rarity, place.ended)
 
-    expression: str
-    weight: float
-    limit: int
+
+def _rows_of_terms(index: TaskIndex, terms: Sequence[Term], place: Place) -> dict[str, Rows]:
+    """The rows of each term that occurs; of a word that says nothing only their number."""
+    sights = [Sight(index.word(t.token), DEPTH, counted=not t.telling) for t in terms]
+    looked_up = zip(terms, index.look_up(sights, place), strict=True)
+    found = {term: rows for term, rows in looked_up if rows.number}
+    if not any(term.telling for term in found):
+        # Nothing but such words: then they are what was meant.
+        sights = [Sight(index.word(term.token), DEPTH) for term in found]
+        found = dict(zip(found, index.look_up(sights, place), strict=True))
+    return {term.token: rows for term, rows in found.items()}
 
 
-class Candidates:
-    """The look-ups of one query in one task, on either database."""
+def _rarity(rows: Rows, place: Place) -> float:
+    count = rows.number
+    if not _complete(rows):
+        # As dense among the older texts as among those looked at.
+        count = count * (place.last - place.first + 1) // (place.last - rows.oldest + 1)
+    return math.log(1 + (max(place.entries - count, 0) + 0.5) / (count + 0.5))
 
-    def __init__(self, connection: AsyncConnection, task_id: str, *, sqlite: bool) -> None:
-        self._connection = connection
-        self._task_id = task_id
-        self._sqlite = sqlite
 
-    async def find(self, sought: Sought, steps: tuple[int, int] | None) -> Found:
-        """The most promising texts; those of steps that the query names are among them."""
-        place = await self._place(steps)
-        if place is None or not place.entries:
-            return Found((), {})
-        rarity, common = await self._rarity(sought.terms, place)
-        arms = self._arms(sought, rarity, common)
-        rows = list(await self._best(arms, place)) if arms else []
-        if sought.steps:
-            known = {row.id for row in rows}
-            rows += [row for row in await self._named(sought, place) if row.id not in known]
-        return Found(rows, rarity)
+def _complete(rows: Rows) -> bool:
+    """No row lies beyond those looked at."""
+    return rows.number < DEPTH
 
-    async def _place(self, steps: tuple[int, int] | None) -> Place | None:
-        task = (
-            await self._connection.execute(_TASK.where(tables.task.c.task_id == self._task_id))
-        ).one_or_none()
-        if task is None:
-            return None
-        first = task.number << ENTRY_ID_SHIFT
-        last = first + task.search_entries
-        if steps is None:
-            return Place(first, last, task.search_entries, None)
-        steps = (min(steps), max(steps))
-        if steps[1] - steps[0] <= NEAR:
-            own = (_entry.task_id == self._task_id) & _entry.step_number.between(*steps)
-            bounds = select(func.min(_entry.id), func.max(_entry.id)).where(own)
-            low, high = (await self._connection.execute(bounds)).one()
-            if low is None:
-                return None
-            first, last = low, high
-        return Place(first, last, task.search_entries, steps)
 
-    async def _rarity(
-        self, terms: Sequence[Term], place: Place
-    ) -> tuple[dict[str, float], list[str]]:
-        """How rare each term is, and those that are too common to be looked up whole."""
-        arms = [Arm(self._quoted(term.token), 0.0, DEPTH) for term in terms]
-        counts = " UNION ALL ".join(
-            f"SELECT {number} AS number, count(*) AS rows, min(id) AS oldest"
-            f" FROM {self._arm(number, place)}"
-            for number in range(len(arms))
-        )
-        rarity: dict[str, float] = {}
-        common: list[str] = []
-        for number, rows, oldest in await self._connection.execute(
-            text(counts), self._bound(arms, place)
-        ):
-            token = terms[number].token
-            if rows >= DEPTH:
-                common.append(token)
-                # As dense among the older texts as among those looked at.
-                rows = rows * (place.last - place.first + 1) // (place.last - oldest + 1)
-            if rows:
-                rest = max(place.entries - rows, 0)
-                rarity[token] = math.log(1 + (rest + 0.5) / (rows + 0.5))
-        return rarity, common
+def _add(weights: dict[int, float], numbers: Sequence[int], weight: float) -> None:
+    for number in numbers:
+        weights[number] += weight
 
-    def _arms(self, sought: Sought, rarity: dict[str, float], common: list[str]) -> list[Arm]:
-        telling = [t for t in sought.terms if t.token in rarity and t.worth > FUNCTION_WORD]
-        chosen = telling or [term for term in sought.terms if term.token in rarity]
-        arms = [
-            Arm(self._quoted(term.token), term.worth * rarity[term.token] + 0.01, DEPTH)
-            for term in chosen
-        ]
-        both = sorted((t.token for t in chosen if t.token in common), key=lambda t: -rarity[t])
-        together = [*combinations(both[:MAX_COMMON], 2), *([tuple(both)] if len(both) > 2 else [])]
-        for tokens in together:
+
+def _together(
+    index: TaskIndex, sought: Sought, rows: Mapping[str, Rows], rarity: Mapping[str, float]
+) -> Iterator[tuple[Sight, float]]:
+    """Look-ups of common words with each other, and of phrases, each with its weight.
+
+    The rows of all other words are known, those that hold several of them included.
+    """
+    common = [token for token, found in rows.items() if found.ids and not _complete(found)]
+    paired = sorted(common, key=lambda token: -rarity[token])
+    if sum(len(found.ids) for found in rows.values() if _complete(found)) < CANDIDATES:
+        pairs = list(combinations(paired[:MAX_COMMON], 2))
+        for tokens in [*pairs, *([tuple(paired)] if len(paired) > 2 else [])]:
             weight = sum(rarity[token] for token in tokens)
-            arms.append(Arm(self._all_of(tokens), weight, TOGETHER))
-        for words in (sought.words, *sought.quoted_words):
-            if 1 < len(words) <= MAX_PHRASE and all(word in rarity for word in words):
-                arms.append(Arm(self._phrase(words), _PHRASE_WEIGHT, EXACT))
-        return arms
+            yield Sight(index.all_of(tokens), TOGETHER), weight
+    for words in _phrases(sought, rows):
+        if _holders(words, rows) is None:
+            yield Sight(index.phrase(words), EXACT), _PHRASE_WEIGHT
 
-    async def _best(self, arms: Sequence[Arm], place: Place) -> Sequence[AnyRow]:
-        looked_up = " UNION ALL ".join(
-            f"SELECT id, CAST(:weight{number} AS DOUBLE PRECISION) AS weight"
-            f" FROM {self._arm(number, place)}"
-            for number in range(len(arms))
-        )
-        statement = text(
-            "SELECT entry.id, entry.step_number, entry.kind, entry.text, entry.search_text FROM"
-            f" (SELECT id FROM ({looked_up}) AS looked_up GROUP BY id"
-            " ORDER BY sum(weight) DESC, id DESC LIMIT :candidates) AS best"
-            " JOIN search_entry AS entry ON entry.id = best.id"
-        )
-        bound = self._bound(arms, place) | {f"weight{n}": a.weight for n, a in enumerate(arms)}
-        bound["candidates"] = CANDIDATES
-        return (await self._connection.execute(statement, bound)).all()
 
-    async def _named(self, sought: Sought, place: Place) -> Sequence[AnyRow]:
-        """The first texts of the steps that the query names."""
-        which = (_entry.task_id == self._task_id) & _entry.step_number.in_(sought.steps)
-        if place.steps is not None:
-            which = which & _entry.step_number.between(*place.steps)
-        query = select(*_COLUMNS).where(which).order_by(_entry.id).limit(CANDIDATES)
-        return (await self._connection.execute(query)).all()
+def _phrases(sought: Sought, rows: Mapping[str, Rows]) -> Iterator[Sequence[str]]:
+    """The query and its quotations, where each of their words occurs."""
+    for words in (sought.words, *sought.quoted_words):
+        if 1 < len(words) <= MAX_PHRASE and all(word in rows for word in words):
+            yield words
 
-    # --- the two databases' own words -----------------------------------------------------
 
-    def _arm(self, number: int, place: Place) -> str:
-        """The newest rows of the task's range that match; every value is a parameter."""
-        if self._sqlite:
-            ids, source = "search_fts.rowid", "search_fts"
-            matches = f"search_fts MATCH :sought{number}"
-        else:
-            ids, source = "search_entry.id", "search_entry"
-            matches = f"search_vector @@ to_tsquery('simple', :sought{number})"
-        inside = f"{matches} AND {ids} BETWEEN :first AND :last"
-        if place.steps is not None:
-            if self._sqlite:
-                source += " JOIN search_entry ON search_entry.id = search_fts.rowid"
-            inside += " AND search_entry.step_number BETWEEN :first_step AND :last_step"
-        return (
-            f"(SELECT {ids} AS id FROM {source} WHERE {inside}"
-            f" ORDER BY {ids} DESC LIMIT :limit{number}) AS arm{number}"
-        )
+def _holders(words: Sequence[str], rows: Mapping[str, Rows]) -> list[int] | None:
+    """The rows that hold all of the words that are not common; None where they are too many.
 
-    def _bound(self, arms: Sequence[Arm], place: Place) -> dict[str, Any]:
-        values: dict[str, Any] = {"first": place.first, "last": place.last}
-        if place.steps is not None:
-            values |= {"first_step": place.steps[0], "last_step": place.steps[1]}
-        for number, arm in enumerate(arms):
-            values |= {f"sought{number}": arm.expression, f"limit{number}": arm.limit}
-        return values
+    No row beyond them holds the phrase, so that the index need not be asked for it.
+    """
+    known = [set(rows[word].ids) for word in words if rows[word].ids and _complete(rows[word])]
+    holders = sorted(set.intersection(*known)) if known else None
+    return holders if holders is not None and len(holders) <= EXACT else None
 
-    def _quoted(self, token: str) -> str:
-        """In FTS5 a bare word could be one of its operators."""
-        return f'"{token}"' if self._sqlite else token
 
-    def _all_of(self, tokens: Sequence[str]) -> str:
-        return (" AND " if self._sqlite else " & ").join(map(self._quoted, tokens))
-
-    def _phrase(self, words: Sequence[str]) -> str:
-        return f'"{" ".join(words)}"' if self._sqlite else " <-> ".join(words)
+def _heaviest(weights: Mapping[int, float], most: int) -> list[int]:
+    """The rows with the highest weights, of equals the newest."""
+    # Few terms make few sums: to sort the rows of the highest ones is less than to sort all.
+    alike: dict[float, list[int]] = defaultdict(list)
+    for number, weight in weights.items():
+        alike[weight].append(number)
+    best: list[int] = []
+    for weight in sorted(alike, reverse=True):
+        best += sorted(alike[weight], reverse=True)
+        if len(best) >= most:
+            break
+    return best[:most]

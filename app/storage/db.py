@@ -59,7 +59,7 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 class Database:
-    """One database. `write()` and `read()` are the only ways in.
+    """One database. `write()`, `read()` and `look()` are the only ways in.
 
     A write is a plain function of a connection, so that nothing else can be awaited while it
     holds the store. With SQLite, which takes one writer at a time, one thread runs them one after
@@ -71,7 +71,9 @@ class Database:
         self.url = parse_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._sync_engine: Engine | None = None
+        self._look_engine: Engine | None = None
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._lookers = ThreadPoolExecutor(max_workers=POOL_SIZE, thread_name_prefix="look")
         if path := sqlite_file(self.url):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._engine = create_async_engine(self.url, pool_size=POOL_SIZE)
@@ -82,7 +84,16 @@ class Database:
                 # Closed by another thread than the one that wrote.
                 connect_args={"check_same_thread": False},
             )
-            for engine, begin in ((self._engine.sync_engine, ""), (self._sync_engine, "IMMEDIATE")):
+            self._look_engine = create_engine(
+                self.url.set(drivername="sqlite"),
+                pool_size=POOL_SIZE,
+                connect_args={"check_same_thread": False},
+            )
+            for engine, begin in (
+                (self._engine.sync_engine, ""),
+                (self._look_engine, ""),
+                (self._sync_engine, "IMMEDIATE"),
+            ):
                 event.listen(engine, "connect", _sqlite_setup(foreign_keys))
                 event.listen(engine, "begin", _sqlite_begin(begin))
         else:
@@ -102,6 +113,20 @@ class Database:
             async with self._reader.connect() as connection:
                 yield connection
 
+    async def look(self, work: Callable[[Connection], T]) -> T:
+        """Runs work that only reads: all its statements, and what it computes, see one moment.
+
+        With SQLite in a thread of its own: to cross threads for each of many small statements
+        takes longer than to run them, and the event loop is not held up by what is computed.
+        """
+        if self._look_engine is None:
+            async with self.read() as connection:
+                return await connection.run_sync(work)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._lookers, self._look_in_thread, self._look_engine, work
+        )
+
     async def write(
         self, work: Callable[[Connection], T], on_commit: Callable[[T], None] | None = None
     ) -> T:
@@ -120,9 +145,16 @@ class Database:
     async def close(self) -> None:
         """Waits for the writes under way. A second time does nothing."""
         await asyncio.to_thread(self._writer.shutdown)
-        if self._sync_engine is not None:
-            self._sync_engine.dispose()
+        await asyncio.to_thread(self._lookers.shutdown)
+        for engine in (self._sync_engine, self._look_engine):
+            if engine is not None:
+                engine.dispose()
         await self._engine.dispose()
+
+    @staticmethod
+    def _look_in_thread(engine: Engine, work: Callable[[Connection], T]) -> T:
+        with _converted_errors(), engine.connect() as connection:
+            return work(connection)
 
     @staticmethod
     def _write_in_thread(

@@ -14,37 +14,41 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.memory import TextKind
-from app.storage.rows import AnyRow
+from app.storage.candidates import Found
+from app.storage.lookup import Text
 from app.storage.search_text import fold
 from app.storage.sought import Sought
 
-WEIGHTS = {
-    TextKind.REMEMBERED: 1.3,
-    TextKind.INSTRUCTION: 1.3,
-    TextKind.NOTE: 1.25,
-    TextKind.ANSWER: 1.2,
-    TextKind.ACTION: 1.15,
-    TextKind.RECOVERY: 1.1,
-    TextKind.VERDICT: 1.05,
-    TextKind.SCREEN: 1.0,
-    TextKind.OCR: 1.0,
-    TextKind.TOOL: 0.95,
-    TextKind.THINKING: 0.9,
-    TextKind.APP: 0.9,
-    TextKind.PLAN: 0.75,
-    TextKind.SUMMARY: 0.4,
-    TextKind.CHUNK: 0.3,
+KEPT, RECORDED, SAID, RETELLING = 1.25, 1.0, 0.8, 0.4
+"""How much a match says: in what was kept on purpose, in what happened, in what was only thought
+or planned, and in what retells other texts."""
+WEIGHTS: dict[str, float] = {
+    TextKind.REMEMBERED: KEPT,
+    TextKind.INSTRUCTION: KEPT,
+    TextKind.NOTE: KEPT,
+    TextKind.ACTION: RECORDED,
+    TextKind.RECOVERY: RECORDED,
+    TextKind.VERDICT: RECORDED,
+    TextKind.SCREEN: RECORDED,
+    TextKind.OCR: RECORDED,
+    TextKind.TOOL: RECORDED,
+    TextKind.APP: RECORDED,
+    TextKind.THINKING: SAID,
+    TextKind.PLAN: SAID,
+    TextKind.SUMMARY: RETELLING,
+    TextKind.CHUNK: RETELLING,
+    TextKind.ANSWER: RETELLING,
 }
-"""How much a match says: what was kept on purpose most, what was only planned less,
-what retells other texts least."""
-RETOLD = frozenset({TextKind.THINKING, TextKind.PLAN, TextKind.SUMMARY, TextKind.CHUNK})
+SHOWN_LATER = frozenset(kind for kind, weight in WEIGHTS.items() if weight < RECORDED)
 """Kinds of text that tell again what another text recorded."""
+ONLY_ITS_OWN = frozenset(kind for kind, weight in WEIGHTS.items() if weight == RETELLING)
+"""Kinds of text that say nothing about the steps beside theirs."""
 SATURATION = 1.5
 LENGTH = 0.75
 """Share of a text's length that counts against it."""
 COVERAGE = 0.3
 """Share of a step's relevance that it only has in so far as it holds all of the query."""
-SIDE_BY_SIDE = 0.5
+SIDE_BY_SIDE = 0.25
 QUOTED = 1.0
 NAMED = 0.5
 """Of the best relevance, for a step that the query names."""
@@ -74,74 +78,80 @@ class Ranked(NamedTuple):
 class Match(NamedTuple):
     """One text and the terms it holds, with how much of each."""
 
-    row: AnyRow
+    row: Text
     shares: dict[str, float]
 
 
-def rank(
-    rows: Sequence[AnyRow], sought: Sought, rarity: Mapping[str, float], most: int
-) -> list[Ranked]:
+def rank(found: Found, sought: Sought, most: int) -> list[Ranked]:
     """The best steps, best first, each once."""
+    texts, rarity = found.texts, found.rarity
     value = {t.token: t.worth * rarity[t.token] for t in sought.terms if t.token in rarity}
     steps: dict[int, list[Match]] = defaultdict(list)
-    usual = _usual_length(rows)
-    for row in rows:
+    usual = _usual_length(texts)
+    for row in texts:
         shares = _shares(row, value, usual)
         if shares or row.step_number in sought.steps:
             steps[row.step_number].append(Match(row, shares))
-    relevance = _relevance({number: _held(matches) for number, matches in steps.items()}, value)
+    relevance = _relevance(steps, value, whole=found.ended)
     _add_exact(relevance, steps, sought, value)
     _add_named(relevance, sought)
     return _ranked(steps, relevance, sought, value)[:most]
 
 
-def _usual_length(rows: Sequence[AnyRow]) -> float:
+def _usual_length(rows: Sequence[Text]) -> float:
     words = sum(str(row.search_text).count(" ") + 1 for row in rows)
     return words / max(1, len(rows))
 
 
-def _shares(row: AnyRow, value: Mapping[str, float], usual: float) -> dict[str, float]:
+def _shares(row: Text, value: Mapping[str, float], usual: float) -> dict[str, float]:
     """How often a text holds each term, against its length and by its kind."""
     # Spaces on both sides: a token is found whole, without cutting the text up.
     padded = f" {row.search_text} "
-    factor = 0.0
-    shares: dict[str, float] = {}
-    for token in value:
-        if count := padded.count(f" {token} "):
-            if not factor:
-                length = row.search_text.count(" ") + 1
-                factor = WEIGHTS[row.kind] / (1 - LENGTH + LENGTH * length / usual)
-            shares[token] = count * factor
-    return shares
+    counts = {token: n for token in value if (n := padded.count(f" {token} "))}
+    if not counts:
+        return {}
+    length = row.search_text.count(" ") + 1
+    factor = WEIGHTS[row.kind] / (1 - LENGTH + LENGTH * length / usual)
+    return {token: count * factor for token, count in counts.items()}
 
 
 def _held(matches: Sequence[Match]) -> dict[str, float]:
     """How much a step holds of each term: a screen read twice, or retold, says it once."""
-    total: dict[str, float] = defaultdict(float)
+    total: dict[str, float] = {}
     for match in matches:
         for token, share in match.shares.items():
-            total[token] = max(total[token], share)
+            if share > total.get(token, 0.0):
+                total[token] = share
     return total
 
 
 def _relevance(
-    held: Mapping[int, Mapping[str, float]], value: Mapping[str, float]
+    steps: Mapping[int, Sequence[Match]], value: Mapping[str, float], *, whole: bool
 ) -> dict[int, float]:
-    """BM25 of each step with its neighbours, damped by what of the query it lacks."""
-    whole = math.fsum(value.values()) or 1.0
-    first, last = min(held, default=0), max(held, default=0)
+    """BM25 of each step with its neighbours, damped by what of the query it lacks.
+
+    The newest step of a task that goes on has no next yet: until the task is whole, the one
+    neighbour of a step at either end counts twice.
+    """
+    first, last = (0, 0) if whole else (min(steps, default=0), max(steps, default=0))
+    all_of_it = math.fsum(value.values()) or 1.0
+    held = {number: _held(matches) for number, matches in steps.items()}
+    lent = {
+        number: _held([match for match in matches if match.row.kind not in ONLY_ITS_OWN])
+        for number, matches in steps.items()
+    }
+    nothing: dict[str, float] = {}
     relevance: dict[int, float] = {}
     for number, own in held.items():
-        # At either end the one neighbour there is counts twice: the newest step has no next yet.
-        before = held.get(number - 1 if number > first else number + 1, {})
-        after = held.get(number + 1 if number < last else number - 1, {})
+        before = lent.get(number - 1 if number != first else number + 1, nothing)
+        after = lent.get(number + 1 if number != last else number - 1, nothing)
         score = covered = 0.0
         for token in own.keys() | before.keys() | after.keys():
             near = before.get(token, 0.0) + after.get(token, 0.0)
             share = own.get(token, 0.0) + NEIGHBOUR * near
             score += value[token] * share * (SATURATION + 1) / (share + SATURATION)
             covered += value[token]
-        relevance[number] = score * (1 - COVERAGE + COVERAGE * covered / whole)
+        relevance[number] = score * (1 - COVERAGE + COVERAGE * covered / all_of_it)
     return relevance
 
 
@@ -213,7 +223,7 @@ def _shown(
         matches,
         key=lambda match: (
             -round(math.fsum(value[token] for token in match.shares), _DIGITS),
-            match.row.kind in RETOLD,
+            match.row.kind in SHOWN_LATER,
             -_own(match, value),
         ),
     )

@@ -1,9 +1,10 @@
 """Turns text and queries into search tokens, the same ones for either database.
 
 A text becomes its words in order, then further forms of them: the parts of a code or an
-identifier, the word without accents, the single characters of scripts written without spaces
-(which are pairs of characters in the first part). Every token is written in a-z and 0-9 and
-begins with a letter, so that neither database's tokeniser can split or fold it again.
+identifier, the word without accents or its English ending, the single characters of scripts
+written without spaces (which are pairs of characters in the first part). Every token is written
+in a-z and 0-9 and begins with a letter, so that neither database's tokeniser can split or fold it
+again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from app.storage.stems import stem
 
 MAX_PIECE = 4_000  # characters of one search entry; longer texts become several
 MAX_ENTRY = 1_000_000  # characters of one text that are indexed at all
@@ -58,6 +61,8 @@ class Tokens(NamedTuple):
     """In the text's order: what a phrase is made of."""
     forms: list[str]
     """Further forms of the words, without order."""
+    stems: list[str]
+    """Words and forms without their English endings, where they have any."""
     codes: list[str]
     """Those of the words that are exact codes: with digits or inner punctuation."""
 
@@ -86,12 +91,13 @@ def pieces(text: str) -> Iterator[str]:
 def search_text(text: str) -> str:
     """The column both databases index."""
     tokens = tokenise(text)
-    return " ".join(map(spell, [*tokens.words, *dict.fromkeys(tokens.forms)]))
+    further = dict.fromkeys([*tokens.forms, *tokens.stems])
+    return " ".join(map(spell, [*tokens.words, *further]))
 
 
 def tokenise(text: str) -> Tokens:
     """All tokens of a text, as yet in their own script."""
-    tokens = Tokens([], [], [])
+    tokens = Tokens([], [], [], [])
     # Case is kept until identifiers are split at it.
     if not text.isascii():
         text = _same_digits(unicodedata.normalize("NFKC", text))
@@ -109,12 +115,14 @@ def query_tokens(query: str) -> Tokens:
     tokens = tokenise(query[:MAX_QUERY])
     # A pair says more than its two characters, which would match nearly everything.
     forms = [form for form in tokens.forms if not (_UNSPACED_START.match(form))]
-    distinct = dict.fromkeys([*tokens.codes, *tokens.words, *forms])
+    distinct = dict.fromkeys([*tokens.codes, *tokens.words, *forms, *tokens.stems])
     kept = set(list(distinct)[:MAX_QUERY_TOKENS])
     return Tokens(
         tokens.words[:MAX_QUERY_TOKENS],
-        [t for t in dict.fromkeys(forms) if t in kept],
-        [t for t in dict.fromkeys(tokens.codes) if t in kept],
+        *(
+            [t for t in dict.fromkeys(of) if t in kept]
+            for of in (forms, tokens.stems, tokens.codes)
+        ),
     )
 
 
@@ -147,11 +155,19 @@ def _add_word(run: str, tokens: Tokens) -> None:
     word = exact.casefold()[:MAX_TOKEN]
     tokens.words.append(word)
     if _SIMPLE.fullmatch(exact):
+        _add_stem(word, tokens)
         return
     parts = _WORD.findall(exact)
     if len(parts) != 1 or len(parts[0]) != len(exact) or _has_digit(word):
         tokens.codes.append(word)
-    tokens.forms.extend(_forms(word, exact, parts))
+    for form in _forms(word, exact, parts):
+        tokens.forms.append(form)
+        _add_stem(form, tokens)
+
+
+def _add_stem(word: str, tokens: Tokens) -> None:
+    if (short := stem(word)) != word:
+        tokens.stems.append(short)
 
 
 def _forms(word: str, exact: str, parts: Iterable[str]) -> Iterator[str]:

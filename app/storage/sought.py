@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 from app.storage.excerpts import Needle
 from app.storage.search_text import UNSPACED, Tokens, fold, query_tokens, spell, tokenise
+from app.storage.stems import stem
 
-FUNCTION_WORD = 0.15
+FUNCTION_WORD = 0.2
 """Worth of an English word that only holds a sentence together, against 1 of any other."""
 PART = 0.5
 """Worth of a part or a simpler spelling of a word that is asked for whole as well."""
 CHARACTER = 0.2
 """Worth of one character of a script without spaces, where pairs of them are asked for."""
-CODE = 1.3
+STEM = 0.15
+"""Worth of another form of an English word that is asked for: crashed, where crashes is."""
+CODE = 1.2
 """Worth of an exact code: nobody writes one by chance."""
 MAX_NAMED = 20
 """Steps that a query may name by their numbers."""
@@ -34,6 +37,7 @@ FUNCTION_WORDS = frozenset(
     " why will with within without would you your yours yourself".split()
 )
 """Closed-class words of English: articles, pronouns, prepositions, conjunctions, auxiliaries."""
+_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 _STEPS = re.compile(
     r"\bsteps?\s+(\d{1,6})(?:\s*(?:-|–|to|through|and)\s*(\d{1,6}))?"
     r"|第\s*(\d{1,6})\s*(?:[到至-]\s*第?\s*(\d{1,6})\s*)?步",
@@ -72,6 +76,11 @@ class Term:
 
     token: str
     worth: float
+
+    @property
+    def telling(self) -> bool:
+        """Says something by itself."""
+        return self.worth != FUNCTION_WORD
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,9 @@ def _terms(query: str, tokens: Tokens) -> Iterator[Term]:
         worth.setdefault(word, FUNCTION_WORD if word in FUNCTION_WORDS else 1.0)
     for form in tokens.forms:
         worth.setdefault(form, PART)
+    for form in tokens.stems:
+        if form not in _FUNCTION_STEMS:
+            worth.setdefault(form, STEM)
     if any(len(word) == 2 and _UNSPACED.match(word) for word in tokens.words):
         for form in tokenise(query[:200]).forms:
             if len(form) == 1:
@@ -128,7 +140,7 @@ def _needles(whole: str, quotes: tuple[str, ...], tokens: Tokens) -> Iterator[Ne
     for word in dict.fromkeys(tokens.words):
         if word not in FUNCTION_WORDS:
             yield Needle(word, 2)
-    yield from (Needle(form, 1) for form in tokens.forms)
+    yield from (Needle(form, 1) for form in (*tokens.forms, *tokens.stems))
 
 
 def _named_steps(query: str) -> Iterator[int]:
