@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from app.console.figures import Meter, money_meter, token_meter
 from app.console.phrases import CHUNK_SIGNS, SUMMARY_SIGNS, Sign
 from app.domain.config import MemoryConfig
-from app.domain.events import BackgroundChanged, FallbackUsed, StoredEvent, ToolServed
+from app.domain.events import BackgroundChanged, FallbackUsed, StoredEvent, TextRefused, ToolServed
 from app.domain.messages import Role
 from app.domain.summaries import ChunkState, SummaryStatus
 from app.domain.tasks import Task
@@ -25,6 +26,9 @@ STATE_SIGNS = {
 }
 """States of background work that somebody should know of; running is told by what waits."""
 NO_OCR = "no_ocr"
+REFUSED_ANSWERS = 500
+"""Newest refused answers whose rules are counted."""
+SHOWN_RULES = 6
 
 
 class Counted(NamedTuple):
@@ -43,6 +47,8 @@ class Work(NamedTuple):
     counts: tuple[Counted, ...] = ()
     meters: tuple[Meter, ...] = ()
     """What it has used of its ceilings."""
+    refused: tuple[tuple[str, int], ...] = ()
+    """Rules that answers broke, and how often, the most frequent first."""
 
 
 class MemoryView(NamedTuple):
@@ -87,6 +93,7 @@ async def read_memory(queries: Queries, task: Task, config: MemoryConfig) -> Mem
     spend = {row.role: row for row in await figures.spend(task.task_id)}
     summaries = await queries.memory.counts(task.task_id)
     chunks = await queries.memory.chunk_counts(task.task_id)
+    refused = await _refused(queries, task.task_id)
     works = [
         Work(
             "Step summaries",
@@ -98,6 +105,7 @@ async def read_memory(queries: Queries, task: Task, config: MemoryConfig) -> Mem
             ),
             _counted(SUMMARY_SIGNS, summaries),
             _ceilings(spend.get(Role.SUMMARIZER.value), config),
+            refused.get("summaries", ()),
         ),
         Work(
             "Chunks",
@@ -109,6 +117,7 @@ async def read_memory(queries: Queries, task: Task, config: MemoryConfig) -> Mem
             ),
             _counted(CHUNK_SIGNS, chunks),
             _ceilings(spend.get(Role.CHUNK_WRITER.value), config),
+            refused.get("chunks", ()),
         ),
     ]
     pictures = await _pictures(queries, task.task_id)
@@ -147,6 +156,17 @@ def _ceilings(spent: RoleSpend | None, config: MemoryConfig) -> tuple[Meter, ...
         token_meter("tokens", spent.usage.total, config.background_tokens),
         money_meter("spent", spent.cost_usd, config.background_cost_usd),
     )
+
+
+async def _refused(queries: Queries, task_id: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    """By kind of work, the rules that the newest refused answers broke."""
+    newest = await queries.tasks.events_of(task_id, "text_refused", limit=REFUSED_ANSWERS)
+    rules: dict[str, Counter[str]] = {}
+    for stored in newest:
+        if isinstance(stored.event, TextRefused):
+            broken = rules.setdefault(stored.event.kind, Counter())
+            broken.update(refusal.rule for refusal in stored.event.refusals)
+    return {kind: tuple(broken.most_common(SHOWN_RULES)) for kind, broken in rules.items()}
 
 
 async def _pictures(queries: Queries, task_id: str) -> Work | None:

@@ -16,7 +16,7 @@ from app.console.memory import read_fallbacks, read_memory
 from app.console.regions import change
 from app.console.templating import lasting
 from app.domain.config import MemoryConfig
-from app.domain.events import FallbackUsed, ModelCalled, TextRead, ToolServed
+from app.domain.events import FallbackUsed, ModelCalled, TextRead, TextRefused, ToolServed
 from app.domain.messages import Usage
 from app.domain.screens import ArtifactRef
 from app.domain.summaries import Boundary, Refusal, SummaryStatus
@@ -291,6 +291,26 @@ async def test_background_spend_stands_against_its_ceiling(app: FastAPI) -> None
         ("tokens", "1.5K", "6.0K", 25.0),
         ("spent", "$0.50", "$2.00", 25.0),
     ]
+
+
+async def test_refused_answers_are_counted_by_rule(app: FastAPI, http: httpx2.AsyncClient) -> None:
+    story = await begin(app)
+    await story.turn()
+    judging = Refusal(rule="judging_word", detail="“successfully”")
+    invented = Refusal(rule="value_without_source", detail="$26")
+
+    def refused(kind: Any, *refusals: Refusal) -> TextRefused:
+        return TextRefused(kind=kind, step_number=1, model="m", refusals=refusals)
+
+    await story.recorder.record(
+        refused("summaries", judging, invented),
+        refused("summaries", judging),
+        refused("chunks", invented),
+    )
+    found = await works(story)
+    assert found["Step summaries"].refused == (("judging_word", 2), ("value_without_source", 1))
+    assert found["Chunks"].refused == (("value_without_source", 1),)
+    assert "judging word 2×, value without source 1×" in await get(http, story)
 
 
 async def test_a_summariser_that_fails_marks_no_turn(app: FastAPI) -> None:
