@@ -5,9 +5,11 @@ from __future__ import annotations
 import httpx2
 
 from app.agent.control import Control
-from app.domain.config import DeviceConfig
+from app.domain.config import DeviceConfig, MemoryConfig
 from app.domain.events import ControlApplied
+from app.domain.tasks import StepState, TaskHistory
 from app.errors import DeviceError
+from app.memory.summaries import pending
 from app.storage.recorder import TaskRecorder
 
 RESET_TIMEOUT = 10.0
@@ -28,6 +30,21 @@ async def deliver_pending(recorder: TaskRecorder, control: Control, step_number:
     ]
     if too_late:
         await recorder.record(*too_late)
+
+
+async def expect_summaries(
+    recorder: TaskRecorder, history: TaskHistory, config: MemoryConfig
+) -> TaskHistory:
+    """Has finished steps summarised that nobody asked it for, like one a dead process left open."""
+    missing = [
+        pending(step.step_id, step.step_number)
+        for step in history.steps
+        if step.state is not StepState.DECIDED and step.step_number not in history.summary_states
+    ]
+    if not missing or not config.summarises:
+        return history
+    await recorder.record(*missing)
+    return await recorder.history()
 
 
 async def reset_device(config: DeviceConfig) -> None:

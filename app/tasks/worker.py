@@ -29,7 +29,7 @@ from app.storage.recorder import TaskRecorder
 from app.storage.repositories import TaskRepository
 from app.storage.search import Search
 from app.tasks.background import BackgroundWork
-from app.tasks.beginning import deliver_pending, reset_device
+from app.tasks.beginning import deliver_pending, expect_summaries, reset_device
 from app.tasks.picture_texts import DiscreetOcr, PictureTexts, hiding
 from app.tasks.writing import Writing
 
@@ -238,7 +238,8 @@ class Worker:
         config = await self.device_config(task.spec.device)
         if config.retired:
             raise NotFound(f"the device {config.name} was retired")
-        history = await recorder.history()
+        memory = self._settings.memory.model_copy(update=task.spec.switches)
+        history = await expect_summaries(recorder, await recorder.history(), memory)
         await deliver_pending(recorder, control, len(history.steps) + 1)
         if not history.steps and config.reset_url:
             await reset_device(config)
@@ -263,7 +264,7 @@ class Worker:
         )
         rules = Rules(
             agent=self._settings.agent,
-            memory=self._settings.memory.model_copy(update=task.spec.switches),
+            memory=memory,
             perception=self._settings.perception,
             device=config,
             offline=provider == "offline",

@@ -10,8 +10,19 @@ from typing import Any
 from app.domain.actions import Verdict
 from app.domain.config import MemoryConfig
 from app.domain.events import Compacted, FallbackUsed, ModelCalled, SessionOpened
+from app.domain.summaries import SummaryStatus
 from app.domain.tasks import StepState, TaskState
-from tests.integration.agent.house import KEY, House, act, android, answer, check_record, plan, tap
+from tests.integration.agent.house import (
+    KEY,
+    House,
+    act,
+    android,
+    answer,
+    check_record,
+    plan,
+    soon,
+    tap,
+)
 from tests.integration.agent.scene import OPERATOR
 from tests.outcome_table import outcomes
 from tests.stand_ins.appium_server import Hang, StandIn
@@ -57,6 +68,29 @@ async def test_a_restarted_server_looks_afresh_and_goes_on(folder: Path, phone: 
         assert expected.message[0] in json.dumps(after)
         assert signatures(after) == [("tap", first.signature), ("tap", second.signature)]
         assert "signature_dropped" not in told
+
+
+async def test_a_step_that_was_broken_off_gets_its_summary_too(
+    folder: Path, phone: StandIn
+) -> None:
+    with GeminiServer([plan(), tap(), tap(), act("finish", answer="bought"), answer()]) as server:
+        async with House(folder, server, android(phone.url), summaries=True) as house:
+            task_id = await house.submit()
+            await house.request(OPERATOR + 1)
+            await house.touched(phone)
+            phone.fail("/actions", Hang(1.0))
+            await house.touched(phone, 2)
+        async with House(folder, server, android(phone.url), summaries=True) as house:
+            await house.ended(task_id)
+
+            async def written() -> bool:
+                counts = await house.queries.memory.counts(task_id)
+                return counts == {SummaryStatus.VISUAL_READY: 3}
+
+            await soon(written)
+            history = await house.history(task_id)
+            check_record(await house.stored(task_id), history)
+    assert history.steps[1].state is StepState.INTERRUPTED
 
 
 async def test_signatures_return_byte_for_byte_across_compactions(
