@@ -166,11 +166,11 @@ async def _kept(run: Run, answer: str) -> dict[str, tuple[str, int]]:
 
 async def _seen(run: Run, value: str, before: int) -> RecallHit | None:
     """An earlier step that shows a value; one whose screen does comes first."""
-    found = await run.ports.search.search(RecallQuery(query=value, max_results=5))
+    if before <= 1:
+        return None
+    # Later steps may tell the value again, more often than it was seen.
+    earlier = RecallQuery(query=value, step_range=(1, before - 1), max_results=5)
+    found = await run.ports.search.search(earlier)
     whole = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
-    hits = [
-        hit
-        for hit in found.results
-        if hit.step_number < before and hit.kind not in RETOLD and whole.search(hit.excerpt)
-    ]
+    hits = [hit for hit in found.results if hit.kind not in RETOLD and whole.search(hit.excerpt)]
     return next(iter([h for h in hits if h.kind in SEEN] or hits), None)

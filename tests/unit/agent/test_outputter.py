@@ -97,7 +97,7 @@ async def test_a_kept_value_is_evidence_for_its_step() -> None:
 
 
 class Recorded:
-    """An index that finds the same texts for every query."""
+    """An index that finds the same texts for every query, in the range asked for."""
 
     def __init__(self, *hits: tuple[int, TextKind, str]) -> None:
         self.results = tuple(
@@ -106,7 +106,9 @@ class Recorded:
         )
 
     async def search(self, query: RecallQuery) -> RecallResult:
-        return RecallResult(results=self.results)
+        first, last = query.step_range or (1, 1_000)
+        inside = tuple(hit for hit in self.results if first <= hit.step_number <= last)
+        return RecallResult(results=inside)
 
 
 HITS = (
