@@ -1,4 +1,4 @@
-"""What was recorded of a task: steps, prompts, plan, checks, notes, world, calls, recall."""
+"""What was recorded of a task: steps, prompts, plan, notes, summaries, figures, recall."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from app.api.dependencies import ArtifactsDep, QueriesDep, ServiceDep, StepNumber, TaskId
+from app.api.dependencies import (
+    BY_API,
+    ArtifactsDep,
+    QueriesDep,
+    ServiceDep,
+    StepNumber,
+    TaskId,
+)
 from app.api.schemas import (
     MAX_NUMBER,
     CallPage,
     HistoryAnswer,
     QuestionBody,
+    RejectionBody,
     StepPage,
+    SummaryPage,
     WorldAnswer,
 )
 from app.domain.memory import RecallQuery, RecallResult
 from app.domain.plans import Check
+from app.domain.summaries import HistoryChunk
 from app.domain.tasks import Note, StepRecord
 from app.errors import NotFound
-from app.storage.queries import PlanRevision
+from app.storage.queries import ChunkView, PlanRevision, SummaryView, TaskFigures
 
 router = APIRouter(prefix="/tasks/{task_id}", tags=["evidence"])
 
@@ -101,6 +111,57 @@ async def read_world(task_id: TaskId, queries: QueriesDep) -> WorldAnswer:
     """The believed state and every remembered value with its step."""
     remembered = list(await queries.tasks.remembered(task_id))
     return WorldAnswer(world=await queries.steps.world(task_id), remembered=remembered)
+
+
+@router.get("/summaries")
+async def list_summaries(
+    task_id: TaskId,
+    queries: QueriesDep,
+    after: Number = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SummaryPage:
+    """Summaries of the steps after a number, in order: state, newest version, refusals."""
+    await queries.tasks.get(task_id)
+    found = list(await queries.memory.summaries(task_id, first=after + 1, limit=limit + 1))
+    page = found[:limit]
+    more = page[-1].step_number if len(found) > limit else None
+    return SummaryPage(summaries=page, next_after=more)
+
+
+@router.get("/summaries/{number}")
+async def read_summary(task_id: TaskId, number: StepNumber, queries: QueriesDep) -> SummaryView:
+    """One step's summary with all its versions, oldest first."""
+    await queries.tasks.get(task_id)
+    return await queries.memory.summary(task_id, number)
+
+
+@router.get("/chunks")
+async def list_chunks(task_id: TaskId, queries: QueriesDep) -> list[HistoryChunk]:
+    """Closed ranges of steps in order, each with its newest capsule."""
+    await queries.tasks.get(task_id)
+    return list(await queries.memory.chunks(task_id))
+
+
+@router.get("/chunks/{number}")
+async def read_chunk(task_id: TaskId, number: StepNumber, queries: QueriesDep) -> ChunkView:
+    """The chunk that begins at a step, with all versions of its capsule, oldest first."""
+    await queries.tasks.get(task_id)
+    return await queries.memory.chunk(task_id, number)
+
+
+@router.post("/resummarise", status_code=202, response_class=Response)
+async def resummarise(task_id: TaskId, body: RejectionBody, service: ServiceDep) -> Response:
+    """Has texts that a reviewer rejects written anew; the old ones serve until then."""
+    await service.resummarise(
+        task_id, steps=body.steps, chunk=body.chunk, reason=body.reason, by=BY_API
+    )
+    return Response(status_code=202)
+
+
+@router.get("/figures")
+async def read_figures(task_id: TaskId, queries: QueriesDep) -> TaskFigures:
+    """Counts over the whole record: turns, recalls, fallbacks, what was written and refused."""
+    return await queries.task_figures.task(task_id)
 
 
 @router.post("/recall")

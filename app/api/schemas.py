@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,7 +11,7 @@ from app.domain.events import StoredEvent
 from app.domain.memory import WorldState
 from app.domain.messages import JsonObject
 from app.domain.tasks import Approval, Limits, ModelCallRecord, StepRecord, Task, TaskSpec
-from app.storage.queries import DeviceUse, DiskUse, RememberedValue
+from app.storage.queries import DeviceUse, DiskUse, RememberedValue, SummaryView
 from app.storage.queries import Health as HealthFigures
 
 MAX_NUMBER = 1_000_000
@@ -94,6 +94,25 @@ class WorldAnswer(BaseModel):
 
     world: WorldState | None
     remembered: list[RememberedValue]
+
+
+class RejectionBody(Body):
+    """Texts about steps that are not accepted."""
+
+    steps: list[Annotated[int, Field(ge=1, le=MAX_NUMBER)]] = Field(
+        default_factory=list, max_length=200
+    )
+    """Whose summaries are written anew."""
+    chunk: int | None = Field(default=None, ge=1, le=MAX_NUMBER)
+    """A step of the chunk whose capsule is written anew."""
+    reason: str = Field(default="", max_length=300)
+
+
+class SummaryPage(BaseModel):
+    summaries: list[SummaryView]
+    """Each with its newest version."""
+    next_after: int | None = None
+    """Give it as `after` for the next page; null at the end."""
 
 
 class HistoryAnswer(BaseModel):

@@ -17,6 +17,7 @@ from app.domain.events import ChunkClosed, StoredEvent
 from app.domain.ports import Background, Clock, Ocr
 from app.domain.tasks import Task, TaskSpec
 from app.errors import ArtemisError, InvalidInput, NotFound
+from app.memory.capsules import given_up
 from app.memory.chunks import Chunker
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
@@ -178,7 +179,7 @@ class Archive:
         try:
             for _ in range(GOES):
                 await self._write_task(task_id)
-                if task_id not in await tasks_with_unwritten(self._db):
+                if task_id not in await tasks_with_unwritten(self._db, given_up):
                     return
         finally:
             self._writing.discard(task_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from typing import Literal
 
 from app.agent import history
@@ -21,6 +22,7 @@ from app.tasks.bus import Bus, Lagged, Subscription
 from app.tasks.device_test import DeviceTest, test_session
 from app.tasks.submission import check_spec
 from app.tasks.worker import Stores, Worker
+from app.tasks.writing import Rejection
 
 TEST_DEADLINE = 120.0
 """Seconds for testing a device."""
@@ -186,6 +188,26 @@ class TaskService:
         model = self._worker.model(task.spec.models)
         search = Search(self._stores.db, task_id)
         return await history.ask(search, model, task_id, question[:2_000])
+
+    async def resummarise(
+        self,
+        task_id: str,
+        *,
+        steps: Sequence[int] = (),
+        chunk: int | None = None,
+        reason: str = "",
+        by: str = "",
+    ) -> None:
+        """Has the summaries of steps, or the capsule of a step's chunk, written anew.
+
+        What is there serves until then. Raises NotFound, or Conflict for what is still pending.
+        """
+        if not steps and chunk is None:
+            raise InvalidInput("nothing is rejected", hint="name steps or a chunk")
+        await self._stores.tasks.get(task_id)
+        told = f"rejected by {by or 'a reviewer'}{f': {reason}' if reason else ''}"
+        rejection = Rejection(tuple(dict.fromkeys(steps)), chunk)
+        await self._worker.writing.reject(task_id, rejection, told)
 
     async def delete(self, task_id: str) -> None:
         """Removes a task with everything only it needs; raises Conflict while it is active."""

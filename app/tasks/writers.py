@@ -95,6 +95,19 @@ class TaskWriters:
             conflicts=tuple(n for n, summary in told if summary is not None and summary.conflict),
         )
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is asked."""
+        return self.summaries.desk.closed or self.capsules.desk.closed
+
+    async def reject(self, steps: Sequence[int], chunk: HistoryChunk | None, reason: str) -> None:
+        """Texts that a reviewer does not accept are written anew when nothing else waits."""
+        for number in steps:
+            for step in await self._steps(number, number):
+                await self.summaries.reject(step, reason)
+        if chunk is not None:
+            self.capsules.reject(chunk, reason)
+
     async def flush(self) -> None:
         """The task has ended: what waits is written within bounds, the rest at the next start."""
         await self.summaries.flush(self._config.background_flush)

@@ -7,6 +7,7 @@ from app.storage.db import Database
 from app.storage.queries.figures import FigureQueries
 from app.storage.queries.memory import MemoryQueries
 from app.storage.queries.steps import StepQueries
+from app.storage.queries.task_figures import TaskFigureQueries, TaskFigures
 from app.storage.queries.tasks import TaskQueries
 from app.storage.queries.views import (
     AnsweredQuestion,
@@ -46,6 +47,8 @@ __all__ = [
     "StepsWindow",
     "SummaryView",
     "TaskDisk",
+    "TaskFigureQueries",
+    "TaskFigures",
     "TaskPage",
     "TaskQueries",
     "TaskView",
@@ -60,3 +63,4 @@ class Queries:
         self.steps = StepQueries(db, artifacts)
         self.memory = MemoryQueries(db)
         self.figures = FigureQueries(db)
+        self.task_figures = TaskFigureQueries(db)

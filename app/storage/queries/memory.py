@@ -42,12 +42,13 @@ class MemoryQueries:
         first: int = 1,
         last: int = LAST,
         steps: Collection[int] | None = None,
+        limit: int | None = None,
     ) -> tuple[SummaryView, ...]:
         """Of a range of steps, or of some steps of it, in order, each with its newest version."""
         wanted = [_state.task_id == task_id, _state.step_number.between(first, last)]
         if steps is not None:
             wanted.append(_state.step_number.in_(steps))
-        query = _newest_texts().where(*wanted).order_by(_state.step_number)
+        query = _newest_texts().where(*wanted).order_by(_state.step_number).limit(limit)
         async with self._db.read() as connection:
             rows = (await connection.execute(query)).all()
         return tuple(_view(row, _texts([row.summary])) for row in rows)
