@@ -172,6 +172,12 @@ class WalkModel:
         self._walk = walk
 
     async def generate(self, request: ModelRequest) -> ModelReply:
+        message = self.answer(request)
+        raw = message.model_dump_json().encode()
+        return ModelReply(message=message, provider="walk", model="walk", offline=True, raw=raw)
+
+    def answer(self, request: ModelRequest) -> Message:
+        """The reply of one role."""
         match request.role:
             case Role.OPERATOR:
                 parts = self._operate(_screen_text(request))
@@ -181,12 +187,10 @@ class WalkModel:
                 parts = (_json_text({"answer": _proposed(request), "cited_steps": []}),)
             case _:
                 raise ModelRejected(f"a walk has no {request.role.value}")
-        message = Message(role="model", parts=parts)
-        raw = message.model_dump_json().encode()
-        return ModelReply(message=message, provider="walk", model="walk", offline=True, raw=raw)
+        return Message(role="model", parts=parts)
 
     def _operate(self, screen: str) -> tuple[Part, ...]:
-        number = int(_found(r'^page "Record (\d+) of ', screen))
+        number = int(_found(r'^(?:page|\[\d+\] text) "Record (\d+) of ', screen))
         reference = _found(rf'\] text "({LABELS[0][:2].upper()}-\d+)[",]', screen)
         said = f"Record {number} is open; its reference is {reference}."
         calls: list[Part] = [Text(text=said + (_THOUGHTS if self._walk.wordy else ""))]

@@ -252,6 +252,17 @@ def bench_recall(
     _run(lambda settings: bench.main(steps, as_json=as_json))
 
 
+@bench_app.command("memory-faults")
+def bench_memory_faults(
+    steps: Annotated[int, typer.Option(help="Steps an arm.")] = 150, as_json: AsJson = False
+) -> None:
+    """A walk beside a summariser that is silent, slow, talks garbage, is away, or out of quota."""
+    from app.bench import faults as bench
+    from app.cli.benches import opener
+
+    _run(lambda s: bench.main(s.memory, opener(s), steps, as_json=as_json))
+
+
 @bench_app.command("questions")
 def bench_questions(
     path: Annotated[Path, typer.Argument(help="Folder of recorded runs with questions.")],

@@ -6,31 +6,35 @@ over a real socket, a phone that is a few values, and for any command a queue of
 
 import base64
 import io
-import json
 import re
 import socket
-import threading
 import time
-import uuid
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, NamedTuple
 
 from PIL import Image
 
+from app.bench.servers.appium import AppiumHandler, Refusal
+from app.bench.servers.local import serving
+
+__all__ = [
+    "Drop",
+    "Fault",
+    "Hang",
+    "Raw",
+    "Refusal",
+    "StandIn",
+    "Value",
+    "android_source",
+    "appium_stand_in",
+    "picture",
+]
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 FIELD = "field-1"
-
-
-class Refusal(NamedTuple):
-    """A WebDriver error."""
-
-    message: str
-    error: str = "unknown error"
-    status: int = 500
 
 
 class Hang(NamedTuple):
@@ -211,57 +215,15 @@ class StandIn:
         return known[script]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class _Handler(AppiumHandler):
     phone: StandIn
 
-    def do_GET(self) -> None:
-        self._serve("GET")
-
-    def do_POST(self) -> None:
-        self._serve("POST")
-
-    def do_DELETE(self) -> None:
-        self._serve("DELETE")
-
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
-    def _serve(self, method: str) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length) or b"{}") if length else {}
-        if method == "POST" and self.path == "/session":
-            self._new_session(body)
-            return
-        parts = re.fullmatch(r"/session/([^/]+)(/.*)?", self.path)
-        session, path = (parts[1], parts[2] or "") if parts else ("", self.path)
+    def intercept(self, method: str, path: str, body: dict[str, Any]) -> bool:
+        """Notes the request; a queued misbehaviour may take the place of its answer."""
         self.phone.requests.append(Request(method, path, body))
         script = str(body.get("script", ""))
         queue = self.phone.faults.get(script) or self.phone.faults.get(path)
-        fault = queue.popleft() if queue else None
-        if fault is not None and self._misbehave(fault):
-            return
-        if session not in self.phone.sessions:
-            self._refuse(
-                Refusal("A session is either terminated or not started", "invalid session id", 404)
-            )
-        elif method == "DELETE" and not path:
-            del self.phone.sessions[session]
-            self._send({"value": None})
-        else:
-            self._reply(self.phone.answer(method, path, body))
-
-    def _new_session(self, body: dict[str, Any]) -> None:
-        self.phone.requests.append(Request("POST", "/session", body))
-        queue = self.phone.faults.get("/session")
-        if queue and self._misbehave(queue.popleft()):
-            return
-        session = str(uuid.uuid4())
-        wanted = dict(body["capabilities"]["alwaysMatch"])
-        self.phone.sessions[session] = wanted
-        bare = {name.split(":")[-1]: value for name, value in wanted.items()}
-        self._send({"value": {"sessionId": session, "capabilities": bare}})
+        return bool(queue) and self._misbehave(queue.popleft())
 
     def _misbehave(self, fault: Fault) -> bool:
         """True when the request is answered (or never will be) by this."""
@@ -273,44 +235,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
             case Raw(body, status, content_type):
-                self._send_bytes(body, status, content_type)
+                self.send_bytes(status, body, {"Content-Type": content_type})
             case Value(value):
-                self._send({"value": value})
+                self.reply(value)
             case Refusal():
-                self._refuse(fault)
+                self.reply(fault)
         return True
-
-    def _reply(self, answer: Any) -> None:
-        if isinstance(answer, Refusal):
-            self._refuse(answer)
-        else:
-            self._send({"value": answer})
-
-    def _refuse(self, refusal: Refusal) -> None:
-        value = {"error": refusal.error, "message": refusal.message, "stacktrace": "at Server.js"}
-        self._send({"value": value}, refusal.status)
-
-    def _send(self, answer: dict[str, Any], status: int = 200) -> None:
-        # As Java does, half an emoji is written as an escape and arrives as a lone surrogate.
-        body = json.dumps(answer).encode()
-        self._send_bytes(body, status, "application/json; charset=utf-8")
-
-    def _send_bytes(self, body: bytes, status: int, content_type: str) -> None:
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", content_type)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-        except OSError:
-            self.close_connection = True  # the client has given up
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up in the middle is part of the tests."""
 
 
 @contextmanager
@@ -324,13 +254,5 @@ def appium_stand_in(platform: Literal["android", "ios"] = "android") -> Iterator
         size=(54, 120) if ios else (108, 240),
     )
     handler = type("Handler", (_Handler,), {"phone": phone})
-    server = _Server(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    phone.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with serving(handler) as phone.url:
         yield phone
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)

@@ -9,26 +9,54 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from typing import Any, Self
 
-from app.domain.messages import (
-    Call,
-    Message,
-    ModelRequest,
-    Part,
-    Response,
-    Role,
-    Text,
-    ToolSpec,
+from app.bench.servers.gemini import (
+    BACKGROUND,
+    RETRY_INFO,
+    Behaviour,
+    GeminiHandler,
+    Recorded,
+    daily_quota,
+    either,
+    error,
+    hang,
+    parts_of,
+    reply_of,
+    request_of,
+    role_of,
+    says,
+    unavailable,
 )
+from app.bench.servers.local import Json, serving
 from app.llm.offline.model import answer
 
-Json = dict[str, Any]
+__all__ = [
+    "Behaviour",
+    "GeminiServer",
+    "Json",
+    "Recorded",
+    "blocked_answer",
+    "blocked_prompt",
+    "calls",
+    "connection_cut",
+    "daily_quota",
+    "decode",
+    "either",
+    "empty_candidate",
+    "error",
+    "hang",
+    "malformed_call",
+    "no_candidate",
+    "offline_brain",
+    "quota",
+    "role_of",
+    "says",
+    "unavailable",
+]
 Brain = Callable[[Json], list[Json]]
 """Answers a request's body with the parts of the reply."""
 
@@ -38,37 +66,6 @@ MISSING = (
     "performance. Additional data, function call `default_api:{name}`, position {position}."
 )
 CORRUPTED = "Corrupted thought signature."
-RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
-QUOTA_FAILURE = "type.googleapis.com/google.rpc.QuotaFailure"
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """What one request is answered with."""
-
-    status: int = 200
-    parts: list[Json] | None = None
-    body: Any = None
-    """The whole body instead of parts: JSON, or text sent as it is."""
-    finish: str = "STOP"
-    signature: bytes | None = None
-    """Put on the first function call, else on the last part."""
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    hang: bool = False
-    cut: bool = False
-    """Close the connection in the middle of the body."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A request as it came."""
-
-    version: str
-    model: str
-    verb: str
-    key: str
-    body: Json
 
 
 # --- behaviours ----------------------------------------------------------------------------
@@ -86,41 +83,9 @@ def calls(
     return Behaviour(parts=parts, signature=signature)
 
 
-def says(text: str, finish: str = "STOP") -> Behaviour:
-    return Behaviour(parts=[{"text": text}], finish=finish)
-
-
-def error(
-    code: int, status: str, message: str, *details: Json, headers: dict[str, str] | None = None
-) -> Behaviour:
-    body: Json = {"error": {"code": code, "message": message, "status": status}}
-    if details:
-        body["error"]["details"] = list(details)
-    return Behaviour(status=code, body=body, headers=headers or {})
-
-
 def quota(delay: str = "") -> Behaviour:
     details = [{"@type": RETRY_INFO, "retryDelay": delay}] if delay else []
     return error(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", *details)
-
-
-def daily_quota() -> Behaviour:
-    violation = {"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}
-    return error(
-        429,
-        "RESOURCE_EXHAUSTED",
-        "You exceeded your current quota.",
-        {"@type": QUOTA_FAILURE, "violations": [violation]},
-        {"@type": RETRY_INFO, "retryDelay": "0.01s"},
-    )
-
-
-def unavailable() -> Behaviour:
-    return error(503, "UNAVAILABLE", "The model is overloaded.")
-
-
-def hang() -> Behaviour:
-    return Behaviour(hang=True)
 
 
 def connection_cut() -> Behaviour:
@@ -155,72 +120,8 @@ def malformed_call() -> Behaviour:
 
 def offline_brain(body: Json) -> list[Json]:
     """Answers as the offline model would, so that a whole agent can run through this server."""
-    messages = tuple(_message(content) for content in body.get("contents") or [])
-    system = either(body, "systemInstruction") or {}
-    request = ModelRequest(
-        role=_role(body, messages[0].text if messages else ""),
-        system="".join(part.get("text", "") for part in system.get("parts") or []),
-        messages=messages,
-        tools=tuple(_tools(body)),
-        allowed_tools=_allowed(body),
-    )
-    return [_part(part) for part in answer(request).parts]
+    return parts_of(answer(request_of(body)))
 
-
-def role_of(body: Json) -> Role:
-    """Whose request a body is."""
-    contents = body.get("contents") or [{}]
-    parts = contents[0].get("parts") or [{}]
-    return _role(body, parts[0].get("text") or "")
-
-
-def _role(body: Json, text: str) -> Role:
-    if body.get("tools"):
-        return Role.OPERATOR
-    if text.startswith("# CHUNK\n"):
-        return Role.CHUNK_WRITER
-    if text.startswith("# STEP\n"):
-        return Role.SUMMARIZER
-    marks = {
-        "\n# REQUEST\n": Role.PLANNER,
-        "\n# SCHEMA\n": Role.OUTPUTTER,
-        "\n# SCREEN\n": Role.ANALYZER,
-        "\n# RECALLED\n": Role.HISTORIAN,
-    }
-    return next((role for mark, role in marks.items() if mark in text), Role.OPERATOR)
-
-
-def _tools(body: Json) -> Iterable[ToolSpec]:
-    for tool in body.get("tools") or []:
-        for declared in either(tool, "functionDeclarations") or []:
-            yield ToolSpec(name=declared["name"], description="", parameters={})
-
-
-def _allowed(body: Json) -> tuple[str, ...] | None:
-    calling = either(either(body, "toolConfig") or {}, "functionCallingConfig") or {}
-    names = either(calling, "allowedFunctionNames")
-    return tuple(names) if names else None
-
-
-def _message(content: Json) -> Message:
-    parts: list[Part] = []
-    for part in content.get("parts") or []:
-        if call := either(part, "functionCall"):
-            parts.append(Call(name=call["name"], args=call.get("args") or {}))
-        elif response := either(part, "functionResponse"):
-            parts.append(Response(name=response["name"], response=response.get("response") or {}))
-        elif "text" in part:
-            parts.append(Text(text=part["text"], thought=bool(part.get("thought"))))
-    return Message(role=content["role"], parts=tuple(parts))
-
-
-def _part(part: Part) -> Json:
-    if isinstance(part, Call):
-        return {"functionCall": {"name": part.name, "args": part.args}}
-    return {"text": part.text if isinstance(part, Text) else ""}
-
-
-BACKGROUND = (Role.SUMMARIZER, Role.CHUNK_WRITER)
 
 # --- the server ----------------------------------------------------------------------------
 
@@ -257,13 +158,8 @@ class GeminiServer:
         self.requests: list[Recorded] = []
         self.arrived = threading.Semaphore(0)
         """Released once per request, for tests that act while one is in flight."""
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        self._serving = ExitStack()
+        self.url = ""
 
     def add(self, *behaviours: Behaviour, first: bool = False) -> None:
         """More behaviours, behind the script or before it."""
@@ -277,14 +173,13 @@ class GeminiServer:
             self._issued[signature] = model
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        handler = type("Handler", (GeminiHandler,), {"model": self})
+        self.url = self._serving.enter_context(serving(handler))
         return self
 
     def __exit__(self, *_: object) -> None:
         self.closing.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(5)
+        self._serving.close()
 
     def take(self, request: Recorded) -> Behaviour:
         """Records a request and says what it is answered with."""
@@ -340,109 +235,15 @@ class GeminiServer:
         text = json.dumps(request.body, ensure_ascii=False)
         with self._lock:
             if role_of(request.body) in BACKGROUND:
-                return _good(request, behaviour, parts, text, 0, len(self.background_requests))
+                return reply_of(request, parts, behaviour.finish, len(text) // 4, 0)
             shared = _shared_prefix(self._last, text)
             self._last = text
-        return _good(request, behaviour, parts, text, shared, len(self.requests))
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-            def do_POST(self) -> None:
-                length = int(self.headers.get("Content-Length") or 0)
-                raw = self.rfile.read(length)
-                found = re.search(r"/(v1\w*)/models/([^/:]+):(\w+)", self.path)
-                if found is None:
-                    self._send(404, b"{}", {})
-                    return
-                key = self.headers.get("x-goog-api-key") or ""
-                request = Recorded(found[1], found[2], found[3], key, json.loads(raw or b"{}"))
-                if request.verb == "countTokens":
-                    self._send_json(200, {"totalTokens": len(raw) // 4}, {})
-                    return
-                self._answer(request, server.take(request))
-
-            def _answer(self, request: Recorded, behaviour: Behaviour) -> None:
-                if behaviour.hang:
-                    server.closing.wait(30)
-                    self.close_connection = True
-                    return
-                if behaviour.delay:
-                    server.closing.wait(behaviour.delay)
-                body = behaviour.body
-                if body is None:
-                    body = server.reply(request, behaviour)
-                if isinstance(body, str):
-                    self._send(behaviour.status, body.encode(), behaviour.headers, behaviour.cut)
-                elif request.verb == "streamGenerateContent" and behaviour.status == 200:
-                    self._stream(body, behaviour)
-                else:
-                    self._send_json(behaviour.status, body, behaviour.headers, behaviour.cut)
-
-            def _stream(self, body: Json, behaviour: Behaviour) -> None:
-                events = b"".join(b"data: " + e + b"\r\n\r\n" for e in _chunks(body))
-                headers = {**behaviour.headers, "Content-Type": "text/event-stream"}
-                self._send(200, events, headers, behaviour.cut)
-
-            def _send_json(
-                self, status: int, body: Any, headers: dict[str, str], cut: bool = False
-            ) -> None:
-                self._send(status, json.dumps(body).encode(), headers, cut)
-
-            def _send(
-                self, status: int, body: bytes, headers: dict[str, str], cut: bool = False
-            ) -> None:
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/json", **headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                try:
-                    self.wfile.write(body[: len(body) // 2] if cut else body)
-                except OSError:
-                    cut = True
-                self.close_connection = self.close_connection or cut
-
-        return Handler
-
-
-def _good(
-    request: Recorded, behaviour: Behaviour, parts: list[Json], text: str, shared: int, number: int
-) -> Json:
-    output = len(json.dumps(parts)) // 4
-    return {
-        "candidates": [
-            {
-                "content": {"role": "model", "parts": parts},
-                "finishReason": behaviour.finish,
-                "index": 0,
-            }
-        ],
-        "usageMetadata": {
-            "promptTokenCount": len(text) // 4,
-            "cachedContentTokenCount": shared // 4 if shared > 4 * 4096 else 0,
-            "candidatesTokenCount": output,
-            "totalTokenCount": len(text) // 4 + output,
-        },
-        "modelVersion": request.model,
-        "responseId": f"stand-in-{number}",
-    }
+        cached = shared // 4 if shared > 4 * 4096 else 0
+        return reply_of(request, parts, behaviour.finish, len(text) // 4, cached)
 
 
 def _offline_background(request: Recorded) -> Behaviour:
     return Behaviour(parts=offline_brain(request.body))
-
-
-def either(part: Json, camel: str) -> Any:
-    """A field by its camelCase or its snake_case name: clients send a mix."""
-    snake = re.sub(r"([A-Z])", lambda m: f"_{m[1].lower()}", camel)
-    return part.get(camel, part.get(snake))
 
 
 def decode(raw: str) -> bytes:
@@ -452,17 +253,6 @@ def decode(raw: str) -> bytes:
 
 def _is_plain(content: Json) -> bool:
     return any("text" in part for part in content.get("parts") or [])
-
-
-def _chunks(body: Json) -> Iterable[bytes]:
-    """One event per part, the finish reason on the last."""
-    for candidate in body.get("candidates") or [{}]:
-        parts = (candidate.get("content") or {}).get("parts") or [{"text": ""}]
-        for number, part in enumerate(parts, start=1):
-            one: Json = {"content": {"role": "model", "parts": [part]}, "index": 0}
-            if number == len(parts):
-                one["finishReason"] = candidate.get("finishReason")
-            yield json.dumps({**body, "candidates": [one]}).encode()
 
 
 def _shared_prefix(one: str, other: str) -> int:

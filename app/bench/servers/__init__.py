@@ -1,0 +1,1 @@
+"""Servers on sockets for benchmarks: a phone behind Appium's HTTP, a model behind Gemini's."""
