@@ -15,17 +15,14 @@ from app.agent.runner import build_run, run_task
 from app.bench.walk import Walk, WalkClock, WalkDevice, WalkModel
 from app.domain.config import AgentConfig, DeviceConfig, MemoryConfig, PerceptionConfig, Platform
 from app.domain.events import Event, FallbackUsed, ModelCalled
-from app.domain.memory import BackgroundState, SearchEntry, ZoneTokens
+from app.domain.memory import SearchEntry, ZoneTokens
 from app.domain.messages import Image, Message, ModelReply, ModelRequest, Role
 from app.domain.ports import Recorder
-from app.domain.summaries import HistoryChunk
-from app.domain.tasks import Limits, StepRecord, TaskHistory, TaskSpec, TaskState
+from app.domain.tasks import Limits, TaskHistory, TaskSpec, TaskState
 from app.errors import ArtemisError
 from app.llm.offline.model import answer
 from app.memory.background import WriterPorts
-from app.memory.capsules import CapsuleWriter, Facts, Sources
 from app.memory.compaction import FOLDED
-from app.memory.summaries import Summaries
 from app.memory.zones import Stable
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
@@ -35,18 +32,14 @@ from app.storage.repositories import TaskRepository
 from app.storage.search import Search
 from app.tasks.background import BackgroundWork
 from app.tasks.bus import Bus
+from app.tasks.writers import TaskWriters
 
 HELD = 20.0
 """Seconds that a background answer is held back before the operator counts as waiting for it."""
-
-
 THINKS = 0.03
 """Seconds that the operator's model takes, during which the background goes on."""
 FLUSH = 60.0
 """Seconds for background work after the walk."""
-SETTLE = 30.0
-KEPT_STEPS = 200
-"""Newest steps at hand for the chunk writer."""
 
 
 class Sections(Protocol):
@@ -187,8 +180,8 @@ class Stand:
         self._walk = walk
         self._folder = folder
         self._db = Database(f"sqlite:///{folder / 'bench.db'}")
+        self._artifacts = FileArtifacts(folder / "artifacts")
         self._background = BackgroundWork()
-        self._steps: dict[int, StepRecord] = {}
         self.model = WatchedModel(walk)
         self.clock = WalkClock()
 
@@ -200,15 +193,14 @@ class Stand:
         tasks = TaskRepository(self._db, bus.publish, self.clock)
         task = (await tasks.create(str(uuid.uuid4()), spec)).task
         await tasks.claim("walk")
-        artifacts = FileArtifacts(self._folder / "artifacts")
-        inner = TaskRecorder(self._db, artifacts, task.task_id, bus.publish, self.clock)
+        inner = TaskRecorder(self._db, self._artifacts, task.task_id, bus.publish, self.clock)
         self.recorder = WatchedRecorder(inner, self.model)
         self.search = Search(self._db, task.task_id)
         self.ports = Ports(
             device=WalkDevice(self._walk, self.clock),
             model=self.model,
             recorder=self.recorder,
-            artifacts=artifacts,
+            artifacts=self._artifacts,
             search=self.search,
             background=self._background,
             clock=self.clock,
@@ -236,53 +228,21 @@ class Stand:
         ports = WriterPorts(
             self.model, self.recorder, self.ports.artifacts, self.clock, self.ports.new_id
         )
-        transcript, memory = self.run.transcript, self.rules.memory
-        summaries = Summaries(
+        writers = TaskWriters(
             ports,
-            memory,
+            self.rules.memory,
             self._background,
-            transcript.summaries.__setitem__,
-            task_id=self.run.task.task_id,
+            self._db,
+            self._artifacts,
+            self._history,
+            transcript=self.run.transcript,
         )
-
-        async def steps(first: int, last: int) -> Sequence[StepRecord]:
-            return [self._steps[n] for n in range(first, last + 1)]
-
-        def facts(first: int, last: int) -> Facts:
-            known = {n: summaries.of(n) for n in range(first, last + 1)}
-            return Facts({n: s for n, s in known.items() if s is not None})
-
-        async def settled(first: int, last: int) -> object:
-            return await summaries.settled(first, last, SETTLE)
-
-        capsules = CapsuleWriter(
-            ports,
-            memory,
-            self._background,
-            Sources(steps, facts, settled),
-            self._ready,
-            task_id=self.run.task.task_id,
-        )
-
-        def take(step: StepRecord) -> None:
-            self._steps[step.step_number] = step
-            self._steps.pop(step.step_number - KEPT_STEPS, None)
-            summaries.submit(step)
-            capsules.submit_all(transcript.chunks[-2:])
-
-        self.run.after_step = take
-        self.run.background_state = lambda: BackgroundState(
-            summaries=summaries.waiting, chunks=capsules.waiting
-        )
+        self.run.after_step, self.run.background_state = writers.take, writers.state
         self.model.on_request = self.rebuilds.look
         end = await run_task(self.run, self._history)
+        # The last step has no turn after it.
+        writers.take(self.run.recent[-1])
         self.model.release()
-        await summaries.flush(FLUSH)
-        await capsules.flush(FLUSH)
+        await writers.flush()
         if end.state is not TaskState.COMPLETED:
             raise ArtemisError(f"the walk did not end well: {end.reason}")
-
-    def _ready(self, chunk: HistoryChunk) -> None:
-        chunks = self.run.transcript.chunks
-        at = next(i for i in range(len(chunks) - 1, -1, -1) if chunks[i].chunk_id == chunk.chunk_id)
-        chunks[at] = chunk
