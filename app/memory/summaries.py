@@ -112,7 +112,9 @@ class Summaries:
             raise Conflict(f"The summary of step {step.step_number} is still to be written.")
         if status is SummaryStatus.VISUAL_READY:
             await self._stale(step, reason)
-        self._write_anew(Job(step))
+        queued = (job.step.step_number for job in (*self._waiting, *self._redo))
+        if step.step_number not in queued:
+            self._write_anew(Job(step))
 
     def of(self, step_number: int) -> StepSummary | None:
         """The newest version of a step's summary."""

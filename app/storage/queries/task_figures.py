@@ -24,7 +24,7 @@ from app.storage.db import Database
 from app.storage.rows import to_event
 
 RECALL = "recall_history"
-_HIT = re.compile(r"^Step \d+ \(", re.MULTILINE)
+_HIT = re.compile(r"^step \d+\b", re.MULTILINE | re.IGNORECASE)
 _RECOVERIES: TypeAdapter[tuple[Recovery, ...]] = TypeAdapter(tuple[Recovery, ...])
 _COUNTED = ("fallback_used", "tool_served", "text_refused")
 _event, _call, _step = tables.event.c, tables.model_call.c, tables.step.c
