@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median, quantiles
 
+from pydantic import computed_field
+
 from app.bench.words import Question, Writer
 from app.domain.memory import RecallQuery, SearchEntry
 from app.domain.tasks import TaskSpec
@@ -32,13 +34,14 @@ QUESTIONS = 200
 """Asked of all tasks together, and of the one long task."""
 MAX_STEPS = 1_000_000
 STEPS_AT_ONCE = 500
-ADDED = 50
-"""Steps whose texts are added, one by one, to the full store."""
+ADDED = 200
+"""Steps whose texts are added, one by one, to the full store: enough to meet the index's merges."""
 LARGE = 100_000
 """Steps from which the limits hold: a small store shows nothing."""
 FASTER = 3.0
 ADD_LIMIT = 5.0
-"""Milliseconds, of the median: a busy disk is not the index's doing."""
+"""Milliseconds: of the median, and of the 95th percentile of processor time. Of the time on the
+clock the slowest also show what else the disk and the cores were busy with."""
 BEST = 5
 _BY_TASK = (
     "SELECT entry.step_number FROM search_fts JOIN search_entry AS entry"
@@ -75,11 +78,23 @@ class Figures(Value):
     plain_recall: float
     add: Spread
     """Adding the texts of one more step."""
+    add_cpu: Spread
+    """Its processor time, over all threads."""
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def faster(self) -> float:
         """How many times, at the 95th percentile."""
         return round(self.plain.p95 / self.ours.p95, 1)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def faster_than_bounded(self) -> float:
+        return round(self.bounded.p95 / self.ours.p95, 1)
+
+    @property
+    def quick_to_add(self) -> bool:
+        return max(self.add.median, self.add_cpu.p95) < ADD_LIMIT
 
 
 class Report(Value):
@@ -96,7 +111,7 @@ class Report(Value):
         """Never worse at finding; in a large store faster by the limit as well."""
         both = (self.many, self.one)
         found = all(f.recall >= f.plain_recall for f in both)
-        fast = all(f.faster >= FASTER and f.add.median < ADD_LIMIT for f in both)
+        fast = all(f.faster >= FASTER and f.quick_to_add for f in both)
         return found and (fast or self.steps < LARGE)
 
 
@@ -169,7 +184,8 @@ async def _ask(
 ) -> Figures:
     """Each question in all ways, one after the other, so that a busy moment hits them alike."""
     numbers = dict(plain.execute("SELECT task_id, number FROM task"))
-    times: dict[str, list[float]] = {"ours": [], "plain": [], "bounded": [], "add": []}
+    times: dict[str, list[float]] = {"ours": [], "plain": [], "bounded": []}
+    times |= {"add": [], "add_cpu": []}
     found = plain_found = 0
     for task_id, question in asked:
         began = time.perf_counter()
@@ -188,9 +204,10 @@ async def _ask(
     more = Writer(-1, ADDED, 0)
     for number in range(1, ADDED + 1):
         texts = tuple(more.texts(number, number))
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         await store.add(asked[0][0], texts)
         times["add"].append(time.perf_counter() - began)
+        times["add_cpu"].append(time.process_time() - spent)
     (texts_count,) = plain.execute("SELECT count(*) FROM search_entry").fetchone()
     return Figures(
         tasks=tasks,
@@ -221,7 +238,11 @@ def lines(report: Report) -> Iterator[str]:
         yield _line("plain MATCH by bm25", figures.plain) + f"   {figures.plain_recall:.3f}"
         yield _line("  with the range of ids", figures.bounded)
         yield _line("adding a step's texts", figures.add)
-        yield f"  {figures.faster:.1f} times faster than the plain query at the 95th percentile"
+        yield _line("  its processor time", figures.add_cpu)
+        yield (
+            f"  at the 95th percentile {figures.faster:.1f} times faster than the plain query,"
+            f" {figures.faster_than_bounded:.1f} times faster than with the range of ids"
+        )
         yield ""
     yield "limits kept" if report.kept else "LIMITS NOT KEPT"
 

@@ -26,7 +26,7 @@ TOGETHER = 400
 """Rows looked at that hold two common words, or all of them."""
 EXACT = 100
 """Rows looked at that hold a whole phrase."""
-CANDIDATES = 300
+CANDIDATES = 200
 """Texts that are read and compared with the query."""
 MAX_COMMON = 4
 """Common words that are paired."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, TextClause, bindparam, func, select, text
 
 from app.storage import tables
 from app.storage.writing import ENTRY_ID_SHIFT
@@ -16,7 +17,9 @@ MOST_NAMED = 300
 """Texts that are read of steps that a query names."""
 _entry = tables.search_entry.c
 _task = tables.task.c
-_TASK = select(_task.number, _task.search_entries, _task.ended_at)
+_TASK = select(_task.number, _task.search_entries, _task.ended_at).where(
+    _task.task_id == bindparam("of")
+)
 _TEXT = (_entry.step_number, _entry.kind, _entry.text, _entry.search_text)
 
 
@@ -69,8 +72,7 @@ class TaskIndex:
 
     def place(self, steps: tuple[int, int] | None) -> Place | None:
         """Where the texts stand; None where there are none."""
-        which = _TASK.where(_task.task_id == self._task_id)
-        task = self._connection.execute(which).one_or_none()
+        task = self._connection.execute(_TASK, {"of": self._task_id}).one_or_none()
         if task is None or not task.search_entries:
             return None
         first, ended = task.number << ENTRY_ID_SHIFT, task.ended_at is not None
@@ -96,13 +98,10 @@ class TaskIndex:
             values |= {"first_step": place.steps[0], "last_step": place.steps[1]}
         for number, sight in enumerate(sights):
             values |= {f"sought{number}": sight.expression, f"limit{number}": sight.limit}
-        statement = " UNION ALL ".join(
-            f"SELECT {number}, count(*), min(id), {self._listed(sight)}"
-            f" FROM {self._newest(number, place)}"
-            for number, sight in enumerate(sights)
-        )
+        counted = tuple(sight.counted for sight in sights)
+        statement = _look_up(counted, within=place.steps is not None, sqlite=self._sqlite)
         found = [Rows(0, 0, ())] * len(sights)
-        for number, rows, oldest, ids in self._connection.execute(text(statement), values):
+        for number, rows, oldest, ids in self._connection.execute(statement, values):
             if rows:
                 listed = tuple(map(int, ids.split(","))) if ids else ()
                 found[number] = Rows(rows, oldest, listed)
@@ -110,14 +109,7 @@ class TaskIndex:
 
     def texts(self, ids: Sequence[int]) -> list[Text]:
         """The texts with these ids."""
-        listed = (
-            "json_each(:ids)" if self._sqlite else "json_array_elements_text(CAST(:ids AS json))"
-        )
-        statement = text(
-            "SELECT entry.step_number, entry.kind, entry.text, entry.search_text"
-            f" FROM {listed} AS one JOIN search_entry AS entry"
-            " ON entry.id = CAST(one.value AS BIGINT)"
-        )
+        statement = _texts(sqlite=self._sqlite)
         found = self._connection.execute(statement, {"ids": f"[{','.join(map(str, ids))}]"})
         return [Text(*row) for row in found]
 
@@ -141,27 +133,48 @@ class TaskIndex:
     def phrase(self, words: Sequence[str]) -> str:
         return f'"{" ".join(words)}"' if self._sqlite else " <-> ".join(words)
 
-    def _listed(self, sight: Sight) -> str:
-        if sight.counted:
-            return "NULL"
-        if self._sqlite:
-            return "group_concat(id - :first)"
-        return "string_agg(CAST(id - :first AS TEXT), ',' ORDER BY id DESC)"
 
-    def _newest(self, number: int, place: Place) -> str:
-        """The newest rows of the task's range that match; every value is a parameter."""
-        if self._sqlite:
-            ids, source = "search_fts.rowid", "search_fts"
-            matches = f"search_fts MATCH :sought{number}"
-        else:
-            ids, source = "search_entry.id", "search_entry"
-            matches = f"search_vector @@ to_tsquery('simple', :sought{number})"
-        inside = f"{matches} AND {ids} BETWEEN :first AND :last"
-        if place.steps is not None:
-            if self._sqlite:
-                source += " JOIN search_entry ON search_entry.id = search_fts.rowid"
-            inside += " AND search_entry.step_number BETWEEN :first_step AND :last_step"
-        return (
-            f"(SELECT {ids} AS id FROM {source} WHERE {inside}"
-            f" ORDER BY {ids} DESC LIMIT :limit{number}) AS sight{number}"
+# Statements are kept: to spell out and to parse the same few anew takes longer than to run them.
+
+
+@lru_cache(maxsize=256)
+def _look_up(counted: tuple[bool, ...], *, within: bool, sqlite: bool) -> TextClause:
+    """One statement for all look-ups; every value is a parameter."""
+    listed = "string_agg(CAST(id - :first AS TEXT), ',' ORDER BY id DESC)"
+    if sqlite:
+        listed = "group_concat(id - :first)"
+    return text(
+        " UNION ALL ".join(
+            f"SELECT {number}, count(*), min(id), {'NULL' if only_counted else listed}"
+            f" FROM {_newest(number, within=within, sqlite=sqlite)}"
+            for number, only_counted in enumerate(counted)
         )
+    )
+
+
+def _newest(number: int, *, within: bool, sqlite: bool) -> str:
+    """The newest rows of the task's range that match."""
+    if sqlite:
+        ids, source = "search_fts.rowid", "search_fts"
+        matches = f"search_fts MATCH :sought{number}"
+    else:
+        ids, source = "search_entry.id", "search_entry"
+        matches = f"search_vector @@ to_tsquery('simple', :sought{number})"
+    inside = f"{matches} AND {ids} BETWEEN :first AND :last"
+    if within:
+        if sqlite:
+            source += " JOIN search_entry ON search_entry.id = search_fts.rowid"
+        inside += " AND search_entry.step_number BETWEEN :first_step AND :last_step"
+    return (
+        f"(SELECT {ids} AS id FROM {source} WHERE {inside}"
+        f" ORDER BY {ids} DESC LIMIT :limit{number}) AS sight{number}"
+    )
+
+
+@lru_cache(maxsize=2)
+def _texts(*, sqlite: bool) -> TextClause:
+    ids = "json_each(:ids)" if sqlite else "json_array_elements_text(CAST(:ids AS json))"
+    return text(
+        "SELECT entry.step_number, entry.kind, entry.text, entry.search_text"
+        f" FROM {ids} AS one JOIN search_entry AS entry ON entry.id = CAST(one.value AS BIGINT)"
+    )

@@ -60,7 +60,7 @@ _DIGITS = 6  # below which two relevances are the same
 
 
 class Ranked(NamedTuple):
-    """One step that matched, by its best text; compares from worst to best."""
+    """One step that matched, by its best text."""
 
     phrase: bool
     """Holds the whole query as it stands."""
@@ -86,33 +86,32 @@ def rank(found: Found, sought: Sought, most: int) -> list[Ranked]:
     """The best steps, best first, each once."""
     texts, rarity = found.texts, found.rarity
     value = {t.token: t.worth * rarity[t.token] for t in sought.terms if t.token in rarity}
+    lengths = [row.search_text.count(" ") + 1 for row in texts]
+    usual = sum(lengths) / max(1, len(lengths))
     steps: dict[int, list[Match]] = defaultdict(list)
-    usual = _usual_length(texts)
-    for row in texts:
-        shares = _shares(row, value, usual)
+    for row, length in zip(texts, lengths, strict=True):
+        shares = _shares(row, value, length / usual)
         if shares or row.step_number in sought.steps:
             steps[row.step_number].append(Match(row, shares))
     relevance = _relevance(steps, value, whole=found.ended)
     _add_exact(relevance, steps, sought, value)
     _add_named(relevance, sought)
-    return _ranked(steps, relevance, sought, value)[:most]
+    return [
+        _hit(number, phrase, relevance[number], steps[number], sought, value)
+        for phrase, number in _best(steps, relevance, sought)[:most]
+    ]
 
 
-def _usual_length(rows: Sequence[Text]) -> float:
-    words = sum(str(row.search_text).count(" ") + 1 for row in rows)
-    return words / max(1, len(rows))
-
-
-def _shares(row: Text, value: Mapping[str, float], usual: float) -> dict[str, float]:
-    """How often a text holds each term, against its length and by its kind."""
+def _shares(row: Text, value: Mapping[str, float], length: float) -> dict[str, float]:
+    """How often a text holds each term, against its length (1 is usual) and by its kind."""
     # Spaces on both sides: a token is found whole, without cutting the text up.
     padded = f" {row.search_text} "
-    counts = {token: n for token in value if (n := padded.count(f" {token} "))}
-    if not counts:
-        return {}
-    length = row.search_text.count(" ") + 1
-    factor = WEIGHTS[row.kind] / (1 - LENGTH + LENGTH * length / usual)
-    return {token: count * factor for token, count in counts.items()}
+    factor = WEIGHTS[row.kind] / (1 - LENGTH + LENGTH * length)
+    shares: dict[str, float] = {}
+    for token in value:
+        if token in padded and (count := padded.count(f" {token} ")):
+            shares[token] = count * factor
+    return shares
 
 
 def _held(matches: Sequence[Match]) -> dict[str, float]:
@@ -123,6 +122,12 @@ def _held(matches: Sequence[Match]) -> dict[str, float]:
             if share > total.get(token, 0.0):
                 total[token] = share
     return total
+
+
+def _lent(matches: Sequence[Match], held: Mapping[str, float]) -> Mapping[str, float]:
+    """What of it also counts for the steps beside it."""
+    others = [match for match in matches if match.row.kind not in ONLY_ITS_OWN]
+    return held if len(others) == len(matches) else _held(others)
 
 
 def _relevance(
@@ -136,10 +141,7 @@ def _relevance(
     first, last = (0, 0) if whole else (min(steps, default=0), max(steps, default=0))
     all_of_it = math.fsum(value.values()) or 1.0
     held = {number: _held(matches) for number, matches in steps.items()}
-    lent = {
-        number: _held([match for match in matches if match.row.kind not in ONLY_ITS_OWN])
-        for number, matches in steps.items()
-    }
+    lent = {number: _lent(matches, held[number]) for number, matches in steps.items()}
     nothing: dict[str, float] = {}
     relevance: dict[int, float] = {}
     for number, own in held.items():
@@ -187,50 +189,58 @@ def _add_named(relevance: dict[int, float], sought: Sought) -> None:
             relevance[number] += NAMED * best
 
 
-def _ranked(
-    steps: Mapping[int, Sequence[Match]],
-    relevance: Mapping[int, float],
-    sought: Sought,
-    value: Mapping[str, float],
-) -> list[Ranked]:
+def _best(
+    steps: Mapping[int, Sequence[Match]], relevance: Mapping[int, float], sought: Sought
+) -> list[tuple[bool, int]]:
+    """The steps, best first, each with whether it holds the whole query as it stands."""
     order = sorted(relevance, key=lambda number: (-round(relevance[number], _DIGITS), -number))
     together = f" {' '.join(sought.words)} "
-    ranked = []
-    for place, number in enumerate(order):
-        # A phrase that a common word hides far down is still the best answer.
-        if place < CLOSELY or any(together in f" {m.row.search_text} " for m in steps[number]):
-            match, phrase = _shown(steps[number], sought, value)
-            ranked.append(
-                Ranked(
-                    phrase=phrase,
-                    relevance=round(relevance[number], _DIGITS),
-                    step_number=number,
-                    kind=TextKind(match.row.kind),
-                    text=match.row.text,
-                )
-            )
-    return sorted(ranked, reverse=True)
+    # A phrase that a common word hides far down is still the best answer.
+    exact = {
+        number: any(_exact(match, sought) for match in steps[number])
+        for place, number in enumerate(order)
+        if place < CLOSELY or any(together in f" {m.row.search_text} " for m in steps[number])
+    }
+    return sorted(((phrase, number) for number, phrase in exact.items()), key=lambda p: not p[0])
 
 
-def _shown(
-    matches: Sequence[Match], sought: Sought, value: Mapping[str, float]
-) -> tuple[Match, bool]:
-    """The step's text that says most: one that holds the whole query before any other.
+def _exact(match: Match, sought: Sought) -> bool:
+    """Whether a text holds the whole query as it stands."""
+    # The words inside the query can only be whole ones: to look for them first is cheap.
+    padded = f" {match.row.search_text} "
+    inside = all(f" {word} " in padded for word in sought.words[1:-1])
+    return inside and sought.phrase.within(fold(match.row.text))
 
-    Of two that hold as much of it, what was recorded comes before what retells it.
+
+def _hit(
+    number: int,
+    phrase: bool,
+    relevance: float,
+    matches: Sequence[Match],
+    sought: Sought,
+    value: Mapping[str, float],
+) -> Ranked:
+    """The step by that one of its texts that says most.
+
+    One that holds the whole query comes before any other. Of two that hold as much of it, what
+    was recorded comes before what retells it.
     """
-    best = sorted(
+    match = min(
         matches,
         key=lambda match: (
+            phrase and not _exact(match, sought),
             -round(math.fsum(value[token] for token in match.shares), _DIGITS),
             match.row.kind in SHOWN_LATER,
             -_own(match, value),
         ),
     )
-    for match in best:
-        if sought.phrase.within(fold(match.row.text)):
-            return match, True
-    return best[0], False
+    return Ranked(
+        phrase=phrase,
+        relevance=round(relevance, _DIGITS),
+        step_number=number,
+        kind=TextKind(match.row.kind),
+        text=match.row.text,
+    )
 
 
 def _own(match: Match, value: Mapping[str, float]) -> float:
