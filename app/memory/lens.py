@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.actions import (
@@ -25,6 +25,7 @@ from app.domain.config import MemoryConfig
 from app.domain.messages import Image
 from app.domain.ports import Artifacts
 from app.domain.screens import ArtifactRef, Observation, UiTree
+from app.domain.summaries import StepSummary
 from app.domain.tasks import StepRecord
 from app.errors import NotFound
 from app.memory.ledger import offset_text, recovery_line
@@ -66,7 +67,7 @@ class Given(NamedTuple):
 
 async def look_at(
     step: StepRecord,
-    recent: Sequence[tuple[int, str]],
+    recent: Sequence[StepSummary],
     config: MemoryConfig,
     artifacts: Artifacts,
 ) -> Given:
@@ -84,16 +85,23 @@ async def look_at(
         *([f"{len(images)}. the screen afterwards"] if post else []),
     ]
     parts["PICTURES"] = "\n".join(told) or "none"
-    text = "\n".join(f"# {label}\n{parts[label]}" for label in LABELS if parts.get(label))
+    text = _laid_out(parts)
+    for value in (value for summary in recent for value in summary.image_only):
+        # To be repeated gives no source to what only a picture showed.
+        parts["RECENT"] = parts["RECENT"].replace(value, "…")
     witnesses = [await _element_texts(o, artifacts) for o in (step.observation, step.after) if o]
     return Given(
         text=text,
         images=tuple(images),
-        sources=(text, *witnesses),
+        sources=(_laid_out(parts), *witnesses),
         decision=decision.ref if decision else None,
         post=post.ref if post else None,
         used_ui_diff="DIFFERENCE" in parts,
     )
+
+
+def _laid_out(parts: Mapping[str, str]) -> str:
+    return "\n".join(f"# {label}\n{parts[label]}" for label in LABELS if parts.get(label))
 
 
 def marks_of(action: Action | None) -> tuple[Mark, ...]:
@@ -148,9 +156,7 @@ def difference_lines(step: StepRecord) -> list[str]:
     return [quiet(line.replace("\n", " ")) for line in lines or ["the picture changed"]]
 
 
-def _parts(
-    step: StepRecord, recent: Sequence[tuple[int, str]], config: MemoryConfig
-) -> dict[str, str]:
+def _parts(step: StepRecord, recent: Sequence[StepSummary], config: MemoryConfig) -> dict[str, str]:
     parts = {
         "STEP": f"Step {step.step_number} ({offset_text(step.offset)})",
         "SEEN": "\n".join(seen_lines(step.observation)),
@@ -160,7 +166,7 @@ def _parts(
         "ANALYZER": "\n".join(_recovery(step)),
         "THINKING": quiet(cut_text(step.thinking or step.native_thinking, THINKING_TOKENS)),
         "RECENT": "\n".join(
-            f"Step {number}: {quiet(cut_text(text, RECENT_TOKENS))}" for number, text in recent
+            f"Step {s.step_number}: {quiet(cut_text(s.text, RECENT_TOKENS))}" for s in recent
         ),
     }
     if step.receipt is not None:

@@ -210,7 +210,7 @@ class Summaries:
         if job.outdated and self.book.status(number) is SummaryStatus.VISUAL_READY:
             await self._stale(step, f"the prompt has moved on to version {SUMMARY_VERSION}")
         version = self.book.give_version(number)
-        recent = [(s.step_number, s.text) for s in self.book.before(number, RECENT)]
+        recent = self.book.before(number, RECENT)
         given = await look_at(step, recent, self._config, self._ports.artifacts)
         try:
             outcome = await self._writer.write(step, given, full=job.redo > 0)

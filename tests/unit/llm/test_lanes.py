@@ -42,6 +42,41 @@ async def test_after_its_patience_one_is_let_through_and_counted() -> None:
     await asyncio.gather(operator, one, two)
 
 
+async def test_it_is_told_whether_it_was_let_through() -> None:
+    lanes = Lanes(patience=0.02)
+    release, inside = asyncio.Event(), asyncio.Event()
+    async with lanes.enter(KEY, Role.SUMMARIZER) as pressed:
+        assert not pressed
+    operator = asyncio.create_task(hold(lanes, Role.OPERATOR, release, inside))
+    await inside.wait()
+    async with lanes.enter(KEY, Role.CHUNK_WRITER) as pressed:
+        assert pressed
+    release.set()
+    await operator
+
+
+async def test_an_operator_that_comes_back_at_once_is_waited_for_again() -> None:
+    lanes, done = Lanes(), asyncio.Event()
+    releases = [asyncio.Event(), asyncio.Event()]
+    inside = [asyncio.Event(), asyncio.Event()]
+
+    async def operate() -> None:
+        for release, entered in zip(releases, inside, strict=True):
+            await hold(lanes, Role.OPERATOR, release, entered)
+
+    operator = asyncio.create_task(operate())
+    await inside[0].wait()
+    background = asyncio.create_task(hold(lanes, Role.SUMMARIZER, releases[1], done))
+    await asyncio.sleep(0.01)
+    releases[0].set()
+    await inside[1].wait()
+    await asyncio.sleep(0.01)
+    assert not done.is_set()
+    releases[1].set()
+    await asyncio.gather(operator, background)
+    assert done.is_set()
+
+
 async def test_another_model_is_another_lane() -> None:
     lanes, release, inside, done = Lanes(), asyncio.Event(), asyncio.Event(), asyncio.Event()
     operator = asyncio.create_task(hold(lanes, Role.OPERATOR, release, inside))

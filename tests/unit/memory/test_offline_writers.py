@@ -36,7 +36,7 @@ class NoArtifacts:
         raise NotFound
 
 
-def summary_of(step: StepRecord, recent: list[tuple[int, str]]) -> tuple[str, str]:
+def summary_of(step: StepRecord, recent: list[StepSummary]) -> tuple[str, str]:
     """The offline model's paragraph and what it was given."""
     given = asyncio.run(look_at(step, recent, MemoryConfig(), NoArtifacts()))
     request = ModelRequest(role=Role.SUMMARIZER, system="", messages=(user(given.text),))
@@ -77,13 +77,11 @@ def check_runs(folder: Path) -> tuple[int, int]:
     count = chunks = 0
     for name, steps in runs(folder):
         summaries: dict[int, StepSummary] = {}
-        recent: list[tuple[int, str]] = []
         for step in steps:
-            text, source = summary_of(step, recent[-3:])
+            text, source = summary_of(step, list(summaries.values())[-3:])
             assert judging(text) == [], f"{name} {step.step_number}: {text}"
             assert unsourced(text, source) == [], f"{name} {step.step_number}: {text}"
             summaries[step.step_number] = stored(step, text)
-            recent.append((step.step_number, text))
             count += 1
         for at in range(0, len(steps), CHUNK):
             text, source, _ = capsule_of(steps[at : at + CHUNK], summaries)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Sequence
 
 import pytest
 from PIL import Image as Picture
 
+from app.domain.actions import Verdict
 from app.domain.config import MemoryConfig
-from app.domain.events import BackgroundChanged, ModelCalled, SummaryChanged
+from app.domain.events import (
+    BackgroundChanged,
+    Event,
+    FallbackUsed,
+    ModelCalled,
+    SummaryChanged,
+    TextRefused,
+)
+from app.domain.memory import SearchEntry
 from app.domain.messages import Image, Message, ModelReply, ModelRequest, Text, Usage
 from app.domain.screens import ScreenDiff
 from app.domain.summaries import SummaryStatus
 from app.domain.tasks import Recovery, Spent, StepRecord
-from app.errors import ModelError, ModelQuota, ModelUnavailable
+from app.errors import Conflict, ModelError, ModelQuota, ModelUnavailable
+from app.memory.agreement import contradiction, omissions
 from app.memory.summaries import Summaries
 from tests.unit.memory.desk import Artifacts, Background, ports
 from tests.unit.memory.steps import observation
@@ -154,6 +165,101 @@ async def test_a_rejected_one_is_stale_and_written_anew_while_the_old_one_serves
     assert "pressed" in house.told[1]
 
 
+async def test_what_failed_can_be_rejected_and_what_is_pending_cannot() -> None:
+    house = House(BAD, BAD, GOOD, background_redos=0)
+    await house.write(step(1))
+    assert house.summaries.book.status(1) is FAILED
+    await house.summaries.reject(step(1), "write it")
+    await house.summaries.reject(step(1), "write it, I said")
+    await house.background.done()
+    assert [c.status for c in house.changes] == [FAILED, READY]
+    assert len(house.model.requests) == 3, "it is queued once"
+    house.summaries.submit(step(2))
+    with pytest.raises(Conflict):
+        await house.summaries.reject(step(2), "too early")
+    with pytest.raises(Conflict):
+        await house.summaries.reject(step(9), "nobody knows it")
+    await house.background.done()
+
+
+async def test_a_rejected_one_that_cannot_be_written_stays_stale_and_is_taken_up_again() -> None:
+    house = House(GOOD, BAD)
+    await house.write(step(1))
+    await house.summaries.reject(step(1), "the reviewer saw something else")
+    await house.background.done()
+    assert [c.status for c in house.changes] == [READY, STALE]
+    newest = house.summaries.of(1)
+    assert newest is not None and house.told == {1: GOOD}
+    again = House("I looked at the page and its rows.", background_redos=0)
+    again.summaries.take_up([step(1)], {1: STALE}, {1: newest})
+    await again.background.done()
+    assert [c.status for c in again.changes] == [READY]
+    assert [s.version for s in again.summaries.book.versions(1)] == [1, 2]
+
+
+async def test_a_version_of_an_older_prompt_is_stale_and_written_anew_when_idle() -> None:
+    house = House(GOOD)
+    await house.write(step(1))
+    newest = house.summaries.of(1)
+    assert newest is not None
+    old = newest.model_copy(
+        update={"evidence": newest.evidence.model_copy(update={"prompt_version": 0})}
+    )
+    again = House("I looked at the page and its rows.", background_redos=0)
+    states = {1: READY, 2: SummaryStatus.PENDING}
+    again.summaries.take_up([step(1), step(2)], states, {1: old})
+    assert again.told == {1: GOOD}, "it serves until then"
+    await again.background.done()
+    told = [(c.step_number, c.status) for c in again.changes]
+    assert told == [(2, READY), (1, STALE), (1, READY)], "what is pending comes first"
+    assert again.changes[1].reason.startswith("the prompt has moved on")
+    current = House(GOOD)
+    current.summaries.take_up([step(1)], {1: READY}, {1: newest})
+    await current.background.done()
+    assert current.model.requests == []
+
+
+async def test_every_refused_answer_is_recorded_with_its_rules() -> None:
+    house = House(BAD, "Summary: I looked.", GOOD, background_attempts=2)
+    await house.write(step(1))
+    refused = house.recorder.of(TextRefused)
+    assert [(r.step_number, [x.rule for x in r.refusals]) for r in refused] == [
+        (1, ["judging_word"]),
+        (1, ["heading"]),
+    ]
+    assert [r.model for r in refused] == ["full", "full"]
+    last = house.changes[-1]
+    assert last.status is READY and last.attempts == 3 and len(last.refusals) == 2
+
+
+async def test_words_read_from_the_picture_are_a_source() -> None:
+    text = "I read the total of 4,711 in the picture of the page."
+    house = House(text)
+
+    async def picture_text(step: StepRecord) -> str:
+        return "Total  4,711" if step.step_number == 3 else "nothing of it"
+
+    house.summaries._writer._picture_text = picture_text
+    shown = await with_pictures(house.artifacts, before="white", after="navy")
+    steps = [shown.model_copy(update={"step_number": n, "step_id": f"id{n}"}) for n in (1, 2, 3)]
+    await house.write(*steps)
+    found = [house.summaries.of(n) for n in (1, 2, 3)]
+    marked = [s.image_only for s in found if s is not None]
+    assert marked == [("4,711",), ("4,711",), ()], "what is only repeated has no source"
+
+
+async def test_what_the_store_refuses_is_not_told() -> None:
+    house = House(GOOD)
+
+    async def refuse(*events: Event, index: Sequence[SearchEntry] = ()) -> None:
+        if any(isinstance(e, SummaryChanged) for e in events):
+            raise Conflict("another process was first")
+
+    house.recorder.record = refuse  # type: ignore[method-assign]
+    await house.write(step(1))
+    assert house.told == {} and house.summaries.late == 1
+
+
 async def test_lite_mode_redoes_violations_with_the_full_model() -> None:
     house = House(BAD, GOOD, GOOD, summary_lite=True)
     await house.write(step(1))
@@ -178,6 +284,39 @@ async def test_an_important_omission_is_redone() -> None:
     house = House(GOOD, background_redos=1)
     await house.write(repaired)
     assert "the Failure Analyzer's intervention" in house.changes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "moved", "said"),
+    [
+        ("I tapped, and nothing changed on the screen.", True, "nothing changed"),
+        ("I tapped; the screen stayed the same.", True, "screen stayed the same"),
+        ("I tapped; the page did not change.", True, "page did not change"),
+        ("The total was unchanged on the new page.", True, ""),
+        ("The banner said “nothing changed” on the page.", True, ""),
+        ("I waited until nothing changed any more.", True, ""),
+        ("I tapped, and nothing changed on the screen.", False, ""),
+        ("I tapped, and a new page was shown.", False, "a new page was shown"),
+        ("I tapped; the dialog opened.", False, "dialog opened"),
+        ("No dialog appeared after my tap.", False, ""),
+        ("I expected a new page to be shown.", False, ""),
+        ("I looked whether the dialog closed.", False, ""),
+    ],
+)
+def test_only_what_is_told_as_seen_contradicts(text: str, moved: bool, said: str) -> None:
+    verdict = Verdict.EXECUTED if moved else Verdict.NO_VISIBLE_CHANGE
+    seen = step(1).model_copy(update={"verdict": verdict})
+    if not moved:
+        seen = seen.model_copy(update={"diff": ScreenDiff(changed=False)})
+    found = contradiction(text, seen)
+    assert f"“{said}”" in found if said else not found
+
+
+def test_a_long_kept_value_need_not_be_told_whole() -> None:
+    kept = step(1).model_copy(update={"remembered": {"text": "row “A”  and more of it. " * 40}})
+    start = 'I kept row "A" and more of it. ' + "row 'A' and more of it. " * 8
+    assert omissions(start.replace("'A'", '"A"'), kept) == ()
+    assert omissions("I kept a text.", kept) == ("the kept value text",)
 
 
 async def test_a_contradiction_of_the_validator_is_marked() -> None:
@@ -206,6 +345,20 @@ async def test_quota_pressure_goes_to_lite_then_pauses_then_comes_back() -> None
     assert [r.lite for r in house.model.requests[:4]] == [False, True, False, True]
     assert house.clock.slept == [30.0]
     assert house.summaries.counts() == {FAILED: 2, READY: 9}
+
+
+async def test_an_answer_beside_a_busy_operator_is_counted_by_its_own_name() -> None:
+    house = House(GOOD)
+    answers = iter(["busy_lane: let in", "model: full did not answer", "busy_lane: x; model: y"])
+    generate = house.model.generate
+
+    async def noted(request: ModelRequest) -> ModelReply:
+        return (await generate(request)).model_copy(update={"fallback": next(answers)})
+
+    house.model.generate = noted  # type: ignore[method-assign]
+    await house.write(*(step(n) for n in range(1, 4)))
+    kinds = [e.kind for e in house.recorder.of(FallbackUsed)]
+    assert kinds == ["summaries_busy_lane", "summaries_model", "summaries_model"]
 
 
 async def test_a_dead_model_makes_pauses_that_grow_and_no_step_is_lost() -> None:
