@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import inspect
+import re
 
 import pytest
 from pydantic import SecretStr
 
 from app.domain.config import MemoryConfig, ModelsConfig, RoleModel
-from app.domain.events import ModelWaiting
-from app.domain.messages import Role
+from app.domain.events import FallbackUsed, ModelCalled, ModelWaiting
+from app.domain.messages import ModelRequest, Role, user
 from app.domain.summaries import Boundary, ChunkState, HistoryChunk
+from app.errors import ModelError
 from app.llm.build import ModelHouse
+from app.llm.lanes import Lanes
+from app.memory import capsule_checks, wording
 from app.memory.background import Desk
 from app.memory.capsules import CapsuleWriter, Facts, Sources
 from app.memory.chunk_lens import ChunkInput
 from app.memory.lens import Given
 from app.memory.summary_writing import SummaryWriter
-from tests.stand_ins.gemini_server import Behaviour, GeminiServer, Recorded, says
+from tests.stand_ins.gemini_server import (
+    Behaviour,
+    GeminiServer,
+    Recorded,
+    hang,
+    says,
+    unavailable,
+)
 from tests.unit.memory.capsules import SOURCES, SPOILT, capsule_json
 from tests.unit.memory.desk import Background, Clock, ports
 from tests.unit.memory.sentences import RIGHT, SOURCE, WRONG
@@ -126,6 +139,40 @@ async def test_every_planted_capsule_is_refused_by_its_rule_from_both_models() -
     assert len(asked) == 2 * len(SPOILT)
 
 
+UNREADABLE = (
+    ("unfinished", ""),
+    ("json", "Here is the capsule you asked for."),
+    ("json", capsule_json()[:-1]),
+    ("json", f"```json\n{capsule_json()}\n```"),
+    ("schema", "[]"),
+    ("schema", "null"),
+    ("schema", f"[{capsule_json()}]"),
+)
+
+
+@pytest.mark.parametrize(("rule", "text"), UNREADABLE)
+async def test_what_is_no_capsule_is_refused_over_the_wire(rule: str, text: str) -> None:
+    with GeminiServer(background=lambda _: says(text)) as server:
+        models = house(server)
+        writer = capsule_writer(models, ONE)
+        written = await writer.answers(chunk(), CHUNK_INPUT)
+        await models.close()
+    assert written.checked is None
+    assert {r.rule for r in written.refusals} == {rule}
+
+
+def test_every_rule_of_a_capsule_is_planted() -> None:
+    named = set(re.findall(r'rule="(\w+)"', inspect.getsource(capsule_checks)))
+    named |= {"json", "schema", "judging_word", "third_person", "value_without_source"}
+    planted = {s.rule for s in SPOILT} | {rule for rule, _ in UNREADABLE}
+    assert planted == named | {"unfinished"}
+
+
+def test_every_rule_of_a_summary_is_planted() -> None:
+    named = set(re.findall(r'rule="(\w+)"', inspect.getsource(wording))) | {"list", "markdown"}
+    assert {rule for s in WRONG for rule in s.rules} == named
+
+
 async def test_a_capsule_is_asked_for_again_with_the_reasons_and_taken_from_the_fallback() -> None:
     answers = iter(["no JSON", capsule_json(doing=""), capsule_json()])
     with GeminiServer(background=lambda _: says(next(answers))) as server:
@@ -172,6 +219,96 @@ async def test_lite_mode_asks_the_lite_model(lite: bool, model: str) -> None:
         await models.close()
     assert outcome.lite is lite
     assert [r.model for r in server.background_requests] == [model]
+
+
+async def test_the_fallback_model_answers_for_one_that_is_away() -> None:
+    def answer(request: Recorded) -> Behaviour:
+        return unavailable() if request.model == MAIN else says(RIGHT[0].text)
+
+    with GeminiServer(background=answer) as server:
+        models = house(server)
+        made, recorder, *_ = ports(models.build(_no_wait))
+        writer = SummaryWriter(Desk(made, ONE, Role.SUMMARIZER, "summaries"), ONE)
+        outcome = await writer.write(step(1), given(), full=False)
+        await models.close()
+    assert outcome.text == RIGHT[0].text and outcome.model == SPARE
+    (used,) = recorder.of(FallbackUsed)
+    assert used.kind == "summaries_model" and MAIN in used.detail
+
+
+async def test_a_call_that_failed_says_how_often_it_was_tried() -> None:
+    with GeminiServer(background=lambda _: unavailable()) as server:
+        models = house(server)
+        made, recorder, *_ = ports(models.build(_no_wait))
+        writer = SummaryWriter(Desk(made, ONE, Role.SUMMARIZER, "summaries"), ONE)
+        outcome = await writer.write(step(1), given(), full=False)
+        await models.close()
+    assert outcome.text == ""
+    (called,) = recorder.of(ModelCalled)
+    assert called.call.outcome == "model_unavailable"
+    assert called.call.attempts == len(server.background_requests) == 2
+
+
+async def operate(models: ModelHouse) -> None:
+    """An operator's call that the server does not answer."""
+    request = ModelRequest(role=Role.OPERATOR, system="", messages=(user("go on"),))
+    with contextlib.suppress(ModelError):
+        await models.build(_no_wait).generate(request)
+
+
+async def arrived(server: GeminiServer) -> None:
+    """Until the operator's request is there."""
+    for _ in range(500):
+        if server.requests:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("no request came")
+
+
+@pytest.mark.parametrize(
+    ("own_key", "own_model", "patience", "kinds"),
+    [
+        (True, False, 30.0, []),
+        (False, True, 30.0, []),
+        (False, False, 0.1, ["summaries_busy_lane"]),
+    ],
+)
+async def test_beside_an_open_operator_call_only_the_isolated_or_patient_is_asked(
+    own_key: bool, own_model: bool, patience: float, kinds: list[str]
+) -> None:
+    own: dict[str, object] = {"gemini_api_key": "AIza-own"} if own_key else {}
+    own |= {"model": LITE} if own_model else {}
+    with GeminiServer([hang()]) as server:
+        models = house(server, **own)
+        models.lanes = Lanes(patience=patience)
+        operator = asyncio.create_task(operate(models))
+        await arrived(server)
+        made, recorder, *_ = ports(models.build(_no_wait))
+        writer = SummaryWriter(Desk(made, ONE, Role.SUMMARIZER, "summaries"), ONE)
+        async with asyncio.timeout(10):
+            outcome = await writer.write(step(1), given(), full=False)
+        assert outcome.text and not operator.done()
+        server.closing.set()
+        await operator
+        await models.close()
+    assert [e.kind for e in recorder.of(FallbackUsed)] == kinds
+    assert models.lanes.admitted_busy == len(kinds)
+
+
+async def test_without_isolation_it_waits_for_the_open_operator_call() -> None:
+    with GeminiServer([hang()]) as server:
+        models = house(server)
+        operator = asyncio.create_task(operate(models))
+        await arrived(server)
+        made, *_ = ports(models.build(_no_wait))
+        writer = SummaryWriter(Desk(made, ONE, Role.SUMMARIZER, "summaries"), ONE)
+        writing = asyncio.create_task(writer.write(step(1), given(), full=False))
+        await asyncio.sleep(0.3)
+        assert not server.background_requests and not writing.done()
+        server.closing.set()
+        await operator
+        await writing
+        await models.close()
 
 
 async def test_background_calls_of_one_lane_run_one_at_a_time() -> None:
