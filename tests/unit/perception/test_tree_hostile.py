@@ -211,9 +211,9 @@ def test_a_source_above_the_byte_limit_is_cut() -> None:
 def test_a_hostile_source_costs_little(hostile: str) -> None:
     tracemalloc.start()
     try:
-        started = time.perf_counter()
+        started = time.thread_time()
         tree = read(hostile)
-        spent = time.perf_counter() - started
+        spent = time.thread_time() - started
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -244,9 +244,9 @@ def test_time_grows_with_the_source_and_not_with_its_square(make: object) -> Non
         text = make(count)  # type: ignore[operator]
         best = float("inf")
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.thread_time()
             read(text, config=PerceptionConfig(max_elements=100_000))
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.thread_time() - started)
         return best
 
     small, large = cost(400), cost(4_000)
