@@ -7,7 +7,6 @@ picture has none. The process ends when its input does, so it cannot outlive who
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
 import struct
@@ -28,7 +27,6 @@ from app.perception.text import tidy
 LENGTH = struct.Struct(">I")
 READY, TEXT, ERROR = b"R", b"T", b"E"
 NICENESS = 15
-AUTOGROUP = Path("/proc/self/autogroup")
 MAX_LINE = 1_000
 MODELS = {"Det.model_path": "PP-OCRv6_det_small.onnx", "Rec.model_path": "PP-OCRv6_rec_small.onnx"}
 """Inside the package: given by path, none is ever looked for elsewhere."""
@@ -43,7 +41,8 @@ class Found(Protocol):
 
 
 def main() -> None:
-    stand_back()
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     # Whatever a library prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -53,16 +52,6 @@ def main() -> None:
     send(answers, READY)
     while True:
         send(answers, answer(engine, pictures.get()))
-
-
-def stand_back() -> None:
-    """Leaves the processors to whoever else wants them."""
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    # Where Linux weighs sessions against each other, niceness counts inside one only, and this
-    # process has one of its own.
-    with contextlib.suppress(OSError):
-        AUTOGROUP.write_text(str(NICENESS))
 
 
 def receive(source: BinaryIO, pictures: queue.SimpleQueue[bytes]) -> None:

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.perception.ocr_link import COMMAND
-from app.perception.ocr_process import READY
-
 pytestmark = pytest.mark.usefixtures("extra")
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,20 +34,6 @@ for attempt in (lambda: socket.create_connection(("127.0.0.1", 9)),
     with run(code) as process:
         told, _ = process.communicate(timeout=60)
     assert told.splitlines() == ["the reading process stays offline"] * 2
-
-
-@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="needs Linux autogroups")
-def test_the_process_makes_way_for_other_sessions_too() -> None:
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        COMMAND, cwd=ROOT, stdin=pipe, stdout=pipe, start_new_session=True
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None
-        assert process.stdout.read(5).endswith(READY)
-        inside = os.getpriority(os.PRIO_PROCESS, process.pid)
-        outside = Path(f"/proc/{process.pid}/autogroup").read_text().split()[-1]
-        process.stdin.close()
-    assert (inside, int(outside)) == (15, 15)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
