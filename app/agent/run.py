@@ -147,6 +147,7 @@ class Run:
     """Takes each finished step for background work; returns at once."""
     remarks: list[str] = field(default_factory=list)
     """Said once, in the next prompt."""
+    _waits: int = 0
     _events: list[Event] = field(default_factory=list)
     _index: list[SearchEntry] = field(default_factory=list)
 
@@ -178,6 +179,11 @@ class Run:
         await self.ports.recorder.record(*batch, index=index)
         self._events.clear()
         self._index.clear()
+
+    def waits(self) -> int:
+        """Waits for background work since this was asked last."""
+        before, self._waits = self._waits, self.background_state().waits
+        return self._waits - before
 
     def fallback(self, kind: str, detail: str) -> None:
         """Counts something second best; it shows in the console."""

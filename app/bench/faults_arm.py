@@ -17,12 +17,11 @@ from app.bench.walk import PACKAGE
 from app.domain.config import DeviceConfig, ModelsConfig, Platform
 from app.domain.events import (
     BackgroundChanged,
-    ChunkChanged,
     Compacted,
     FallbackUsed,
     ModelCalled,
     StoredEvent,
-    SummaryChanged,
+    TextRefused,
 )
 from app.domain.messages import Finish, Role
 from app.domain.tasks import Limits, Task, TaskSpec, TaskState
@@ -144,8 +143,7 @@ async def _kept(queries: Queries, task: Task) -> Kept:
     totals = sorted(f.zones.total for f in figures)
     chunks = await queries.memory.chunks(task.task_id)
     counts = await queries.memory.counts(task.task_id)
-    refused = [r.rule for e in events if isinstance(e, SummaryChanged) for r in e.refusals]
-    refused += [r.rule for e in events if isinstance(e, ChunkChanged) for r in e.chunk.refusals]
+    refused = [r.rule for e in events if isinstance(e, TextRefused) for r in e.refusals]
     moves = [e for e in events if isinstance(e, BackgroundChanged)]
     return Kept(
         ended="" if task.state is TaskState.COMPLETED else f"{task.state.value}: {task.reason}",

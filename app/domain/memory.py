@@ -60,7 +60,7 @@ class PromptFigures(Value):
     compacted: bool = False
     departures: tuple[Departure, ...] = ()
     waits: int = 0
-    """Times the operator waited for background work: 0."""
+    """Times the task waited for background work since the prompt before: 0."""
 
 
 class BackgroundState(Value):
@@ -74,6 +74,8 @@ class BackgroundState(Value):
     """Kinds of work that are paused or stopped."""
     conflicts: tuple[int, ...] = ()
     """Newest steps whose summary contradicts the validator."""
+    waits: int = 0
+    """Times so far that the task waited for it: 0."""
 
     def line(self) -> str:
         """Only what there is; empty where nothing waits."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from typing import Literal, NamedTuple
 
 from app.domain.config import MemoryConfig
@@ -30,6 +31,8 @@ from app.errors import ModelError, ModelQuota
 State = Literal["running", "lite", "paused", "stopped"]
 LONGEST_PAUSE = 16
 """Times the first pause."""
+BESIDE: ContextVar[bool] = ContextVar("beside", default=False)
+"""Set within background work: whoever waits for a desk without it holds up something else."""
 QUIET_CALLS = 5
 """Good answers in lite mode after which the full model is tried again."""
 BUSY = "busy_lane:"
@@ -101,6 +104,8 @@ class Desk:
         self.failures = 0
         """Calls in a row without an answer."""
         self.calls = 0
+        self.waits = 0
+        """Times that something else than background work waited here."""
 
     @property
     def lite(self) -> bool:
@@ -115,8 +120,13 @@ class Desk:
         """Nothing new is asked; a call under way may still answer."""
         self._closing.set()
 
+    def entered(self) -> None:
+        """Somebody is about to wait for this work."""
+        self.waits += not BESIDE.get()
+
     async def opened(self) -> bool:
         """Waits for the end of a pause; false when nothing is to be asked any more."""
+        self.entered()
         while self.state == "paused" and not self._closing.is_set():
             left = self._until - self._ports.clock.monotonic()
             if left <= 0:
@@ -126,6 +136,7 @@ class Desk:
 
     async def ask(self, question: Question) -> ModelReply:
         """One answer, recorded and counted. Raises ModelError; Stopped at the ceiling."""
+        self.entered()
         await self._within_ceiling(question.step_number)
         request = ModelRequest(
             role=self._role,

@@ -172,6 +172,7 @@ class CapsuleWriter:
 
     async def flush(self, seconds: float) -> None:
         """Lets waiting work end, within bounds, then asks nothing more."""
+        self.desk.entered()
         try:
             async with asyncio.timeout(seconds):
                 await self._idle.wait()

@@ -140,21 +140,21 @@ class Summaries:
             pending = (self.book.status(n) is SummaryStatus.PENDING for n in numbers)
             return self.desk.closed or self.desk.state == "paused" or not any(pending)
 
-        try:
-            async with asyncio.timeout(seconds), self._moved:
-                await self._moved.wait_for(done)
-        except TimeoutError:
-            return False
-        return True
+        return await self._until(done, seconds)
 
     async def flush(self, seconds: float) -> None:
         """Lets waiting work end, within bounds, then asks nothing more."""
+        await self._until(lambda: not self._at_work, seconds)
+        await self.close()
+
+    async def _until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        self.desk.entered()
         try:
             async with asyncio.timeout(seconds), self._moved:
-                await self._moved.wait_for(lambda: not self._at_work)
+                await self._moved.wait_for(holds)
         except TimeoutError:
-            pass
-        await self.close()
+            return False
+        return True
 
     async def close(self) -> None:
         """Asks nothing more; what is pending is taken up at the next start."""

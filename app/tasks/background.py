@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from app.memory.background import BESIDE
+
 log = structlog.get_logger(__name__)
 
 
@@ -23,6 +25,7 @@ class BackgroundWork:
         task.add_done_callback(self._running.discard)
 
     async def _guarded(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        BESIDE.set(True)
         try:
             await work()
         except Exception:  # a background worker's loop: log and go on

@@ -93,6 +93,7 @@ class TaskWriters:
             chunks=self.capsules.waiting,
             halted=tuple(name for name, desk in desks if desk.state in ("paused", "stopped")),
             conflicts=tuple(n for n, summary in told if summary is not None and summary.conflict),
+            waits=sum(desk.waits for _, desk in desks),
         )
 
     @property

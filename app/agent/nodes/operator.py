@@ -68,7 +68,7 @@ async def _build(run: Run, turn: Turn) -> None:
         trouble=in_trouble(run.recent),
     )
     turn.prompt = prompt.messages
-    turn.figures = prompt.figures
+    turn.figures = prompt.figures.model_copy(update={"waits": run.waits()})
     turn.traffic.first_tokens = prompt.figures.zones.total
     for fallback in prompt.fallbacks:
         run.fallback(fallback.kind, fallback.detail)
