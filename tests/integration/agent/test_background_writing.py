@@ -9,10 +9,18 @@ from typing import NamedTuple
 import pytest
 
 from app.domain.config import AgentConfig, MemoryConfig
-from app.domain.events import BackgroundChanged, ChunkClosed, ModelCalled
+from app.domain.events import (
+    BackgroundChanged,
+    ChunkClosed,
+    ModelCalled,
+    QuestionAsked,
+    SummaryChanged,
+    TextRefused,
+)
 from app.domain.summaries import ChunkState, SummaryStatus
 from app.domain.tasks import TaskState
-from tests.integration.agent.house import House, android, check_record, soon, tap
+from app.errors import NotFound
+from tests.integration.agent.house import House, act, android, check_record, soon, tap
 from tests.integration.agent.scene import around
 from tests.stand_ins.appium_server import StandIn
 from tests.stand_ins.gemini_server import (
@@ -25,10 +33,11 @@ from tests.stand_ins.gemini_server import (
     unavailable,
 )
 
-READY, FAILED, PENDING = (
+READY, FAILED, PENDING, STALE = (
     SummaryStatus.VISUAL_READY,
     SummaryStatus.VISUAL_FAILED,
     SummaryStatus.PENDING,
+    SummaryStatus.STALE,
 )
 TAPS = 5
 LIMITS = {"seconds": 600_000}
@@ -162,3 +171,111 @@ async def test_a_closed_chunk_gets_its_capsule(folder: Path, phone: StandIn) -> 
     assert chunk.version == 1 and chunk.refusals == () and chunk.digest.startswith("Steps 1-")
     assert closed[0].chunk.chunk_id == chunk.chunk_id and view.versions == (chunk,)
     assert chunk.capsule is not None and chunk.capsule.intervals[-1].end_step == chunk.end_step
+
+
+async def summarised(house: House, task_id: str, number: int, versions: int) -> None:
+    """Until a step's summary is ready in so many versions."""
+
+    async def ready() -> bool:
+        try:
+            view = await house.queries.memory.summary(task_id, number)
+        except NotFound:
+            return False
+        return view.status is READY and len(view.versions) == versions
+
+    await soon(ready)
+
+
+async def test_a_running_tasks_summary_can_be_rejected(folder: Path, phone: StandIn) -> None:
+    script = around(tap(), tap(), act("ask_user", question="Which one?"))
+    with GeminiServer(script) as server:
+        async with House(folder, server, android(phone.url), summaries=True) as house:
+            task_id = await house.submit()
+            asked = await house.until(task_id, QuestionAsked)
+            await summarised(house, task_id, 1, versions=1)
+            with pytest.raises(NotFound):
+                await house.service.resummarise(task_id, steps=[1, 9], by="Anna")
+            await house.service.resummarise(task_id, steps=[1], reason="no price", by="Anna")
+            await summarised(house, task_id, 1, versions=2)
+            await house.service.answer(task_id, asked.question.question_id, "the first")
+            task = await house.ended(task_id)
+            changes = await house.events(task_id, SummaryChanged)
+            history = await house.history(task_id)
+            check_record(await house.stored(task_id), history)
+    assert task.state is TaskState.COMPLETED
+    mine = [(c.status, c.reason) for c in changes if c.step_number == 1]
+    assert mine[1:3] == [(READY, ""), (STALE, "rejected by Anna: no price")]
+    assert mine[3][0] is READY and history.summaries[1].version == 2
+
+
+async def test_an_ended_tasks_texts_can_be_rejected_and_what_is_left_goes_on_at_the_next_start(
+    folder: Path, phone: StandIn
+) -> None:
+    device = android(phone.url)
+    answers = {"good": True}
+
+    def background(request: Recorded) -> Behaviour:
+        text = (
+            "I looked at the page and its rows." if answers["good"] else "I failed to look at it."
+        )
+        return says(text)
+
+    memory = MemoryConfig(background_redos=0)
+    with GeminiServer(around(tap(), tap()), background=background) as server:
+        async with House(folder, server, device, memory=memory, summaries=True) as house:
+            task = await house.run()
+            await summarised(house, task.task_id, 2, versions=1)
+            await house.service.resummarise(task.task_id, steps=[2], by="Anna")
+            await summarised(house, task.task_id, 2, versions=2)
+            answers["good"] = False
+            await house.service.resummarise(task.task_id, steps=[1], by="Anna")
+
+            async def refused() -> bool:
+                return bool(await house.events(task.task_id, TextRefused))
+
+            await soon(refused)
+            assert (await house.queries.memory.summary(task.task_id, 1)).status is STALE
+        answers["good"] = True
+        async with House(folder, server, device, memory=memory, summaries=True) as house:
+            await summarised(house, task.task_id, 1, versions=2)
+            figures = await house.queries.task_figures.task(task.task_id)
+    assert figures.summaries.refusals == {"judging_word": memory.background_attempts}
+    assert figures.summaries.versions == 5 and figures.summaries.states == {"visual_ready": 3}
+
+
+async def test_a_chunk_that_failed_is_tried_again_at_the_next_start(
+    folder: Path, phone: StandIn
+) -> None:
+    device = android(phone.url)
+    agent = AgentConfig(identical_actions=100, keep_alive=0.05)
+    memory = MemoryConfig(background_redos=0)
+
+    def garbage(request: Recorded) -> Behaviour:
+        return says("I looked at the page and its rows.")
+
+    with GeminiServer(around(*(tap() for _ in range(14))), background=garbage) as server:
+        async with House(
+            folder, server, device, agent=agent, memory=memory, summaries=True
+        ) as house:
+            task = await house.run()
+
+            async def failed() -> bool:
+                counts = await house.queries.memory.chunk_counts(task.task_id)
+                return set(counts) == {ChunkState.FAILED}
+
+            await soon(failed)
+    async with House(folder, None, device, summaries=True) as house:
+
+        async def written() -> bool:
+            counts = await house.queries.memory.chunk_counts(task.task_id)
+            return set(counts) == {ChunkState.READY}
+
+        await soon(written)
+        chunk = (await house.queries.memory.chunks(task.task_id))[0]
+        await house.service.resummarise(task.task_id, chunk=chunk.end_step, by="Anna")
+
+        async def anew() -> bool:
+            return (await house.queries.memory.chunk(task.task_id, 1)).chunk.version == 2
+
+        await soon(anew)
+    assert chunk.version == 1 and chunk.attempts == 2 * memory.background_attempts + 1

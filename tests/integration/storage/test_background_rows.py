@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.events import ChunkChanged, ChunkClosed, StepDecided, SummaryChanged
+from app.domain.events import (
+    ChunkChanged,
+    ChunkClosed,
+    StepDecided,
+    SummaryChanged,
+    TextRead,
+)
+from app.domain.screens import ArtifactRef, Bounds, PictureText, Size, TextLine
 from app.domain.summaries import (
     SUMMARY_TRANSITIONS,
     Boundary,
@@ -15,6 +22,7 @@ from app.domain.summaries import (
     ChunkState,
     HistoryChunk,
     Interval,
+    Refusal,
     StepSummary,
     SummaryEvidenceMetadata,
     SummaryStatus,
@@ -23,6 +31,7 @@ from app.domain.tasks import TaskState
 from app.errors import Conflict, NotFound
 from app.memory.summaries import pending
 from app.storage.unwritten import tasks_with_unwritten
+from app.tasks.picture_texts import text_of_step
 from tests.integration.storage.conftest import Store
 from tests.unit.storage.samples import called, change, decided, entries, finished
 
@@ -194,5 +203,75 @@ async def test_pending_rows_of_ended_tasks_are_found(store: Store) -> None:
     assert await tasks_with_unwritten(store.db) == ()
     await store.recorder(task_id).record(change(TaskState.RUNNING, TaskState.FAILED))
     assert await tasks_with_unwritten(store.db) == (task_id,)
-    await store.recorder(task_id).record(moved(step, SummaryStatus.VISUAL_FAILED))
+    refused = (Refusal(rule="list", detail="- x"),)
+    await store.recorder(task_id).record(
+        moved(step, SummaryStatus.VISUAL_FAILED, refusals=refused, reason="refused")
+    )
     assert await tasks_with_unwritten(store.db) == ()
+
+
+async def test_what_was_rejected_or_never_answered_is_found(store: Store) -> None:
+    rejected_id, rejected = await with_step(store)
+    await store.recorder(rejected_id).record(
+        change(TaskState.RUNNING, TaskState.COMPLETED), moved(rejected, READY, 1)
+    )
+    away_id, away = await with_step(store)
+    await store.recorder(away_id).record(
+        change(TaskState.RUNNING, TaskState.COMPLETED),
+        moved(away, SummaryStatus.VISUAL_FAILED, attempts=1, reason="503"),
+    )
+    assert await tasks_with_unwritten(store.db) == (away_id,)
+    await store.recorder(rejected_id).record(moved(rejected, STALE, reason="rejected by Anna"))
+    assert await tasks_with_unwritten(store.db) == (away_id, rejected_id)
+
+
+async def test_failed_chunks_of_ended_tasks_are_found_until_given_up(store: Store) -> None:
+    task_id = (await store.running()).task_id
+    recorder = store.recorder(task_id)
+    await recorder.record(ChunkClosed(chunk=chunk()))
+    await recorder.record(ChunkChanged(chunk=chunk(ChunkState.FAILED)))
+    assert await tasks_with_unwritten(store.db) == (), "it still runs"
+    await recorder.record(change(TaskState.RUNNING, TaskState.COMPLETED))
+    assert await tasks_with_unwritten(store.db) == (task_id,)
+    seen: list[HistoryChunk] = []
+
+    def given_up(found: HistoryChunk) -> bool:
+        seen.append(found)
+        return True
+
+    assert await tasks_with_unwritten(store.db, given_up) == ()
+    assert [c.chunk_id for c in seen] == ["c1"]
+
+
+def picture_text(*lines: str) -> PictureText:
+    size = Size(width=100, height=200)
+    read = [
+        TextLine(text=line, bounds=Bounds(left=0, top=20 * n, right=50, bottom=20 * n + 10))
+        for n, line in enumerate(lines)
+    ]
+    return PictureText(lines=tuple(read), size=size)
+
+
+async def test_the_words_of_a_steps_pictures_are_found_by_the_pictures(store: Store) -> None:
+    task_id, step = await with_step(store)
+    before, after, other = [await store.artifacts.put(d, "image/png") for d in (b"a", b"b", b"c")]
+    gone = ArtifactRef(sha256="f" * 64, media_type="application/json", size=1)
+    told = {1: (before, "Total 4,711"), 2: (after, "Thank you"), 3: (other, "Elsewhere")}
+    for number, (picture, line) in told.items():
+        data = picture_text(line).model_dump_json().encode()
+        ref = await store.artifacts.put(data, "application/json")
+        await store.recorder(task_id).record(
+            TextRead(step_number=number, screenshot=picture, text_ref=ref, lines=1)
+        )
+    shown = step.observation.model_copy(update={"screenshot": before})
+    later = step.observation.model_copy(update={"screenshot": after})
+    (found,) = (await store.recorder(task_id).history()).steps
+    seen = found.model_copy(update={"observation": shown, "after": later})
+    text = await text_of_step(store.db, store.artifacts, task_id, seen)
+    assert text == "Total 4,711\nThank you"
+    blind = found.model_copy(update={"observation": shown.model_copy(update={"screenshot": None})})
+    assert await text_of_step(store.db, store.artifacts, task_id, blind) == ""
+    await store.recorder(task_id).record(
+        TextRead(step_number=1, screenshot=before, text_ref=gone, lines=1)
+    )
+    assert await text_of_step(store.db, store.artifacts, task_id, seen) == "Thank you"
