@@ -95,7 +95,7 @@ def errand(seed: int, rng: Random) -> Errand:
     taken += _turn_switches(guide, task)
     look_around(72)
     task.walk(f"plan {quoted(REWRITES[2])}")
-    look_around(STEPS - 13)
+    look_around(STEPS - 10)
     _tell(task, rng)
     return task
 
@@ -108,7 +108,9 @@ def only_looks(visit: Visit) -> bool:
 def _see_values(guide: Guide, task: Errand) -> int:
     """Eight steps that pass all values; some of them are only looked at."""
     world, about = guide.world, guide.world.about
-    person, product, talk = guide.people.pop(), guide.products.pop(), world.conversations[1]
+    # Near the top of its list, so that reaching all values takes no more than the early steps.
+    person = guide.rng.choice(sorted(guide.people, key=lambda c: c.name.casefold())[:6])
+    product, talk = guide.products.pop(), world.conversations[1]
     task.recalled = [
         Read("mac", "Wi-Fi MAC address", about.wifi_mac),
         Read("gate", "The gate code is", talk.messages[0].text.split()[-1].strip(".")),
@@ -204,6 +206,15 @@ class Record:
         return next(e.seq for e in self.events if e.event is event)
 
     @property
+    def broken_off(self) -> int:
+        """Number of the event that says that the server had died."""
+        return next(
+            e.seq
+            for e in self.events
+            if isinstance(e.event, TaskStateChanged) and e.event.state is TaskState.INTERRUPTED
+        )
+
+    @property
     def firsts(self) -> list[ModelCallRecord]:
         return [c for c in self.calls if c.role == Role.OPERATOR and c.first_of_turn]
 
@@ -235,7 +246,7 @@ def test_values_of_the_first_steps_are_there_after_a_hundred(server: Server, rng
     moment = Moment(rng.randint(1, 3 * len(SWITCHES)), rng.choice((0.0, rng.uniform(0, 0.8))))
     print(moment)  # noqa: T201 (shown on failure)
     task_id = server.submit(task.goal)
-    killed_at = kill_at(server, task_id, moment)
+    kill_at(server, task_id, moment)
     orphans = server.helpers()
     assert orphans, "a killed server leaves its Appium and its browser behind"
     server.start()
@@ -246,7 +257,7 @@ def test_values_of_the_first_steps_are_there_after_a_hundred(server: Server, rng
     record = Record(server, task_id)
     check_answer(task, record)
     check_phone(task, server)
-    check_steps(record, killed_at)
+    check_steps(record)
     check_rewrites(record)
     check_budget(record)
     check_prompts(record)
@@ -254,8 +265,8 @@ def test_values_of_the_first_steps_are_there_after_a_hundred(server: Server, rng
     check_background(record)
 
 
-def kill_at(server: Server, task_id: str, moment: Moment) -> int:
-    """Kills the server in the middle; gives the newest step at that time."""
+def kill_at(server: Server, task_id: str, moment: Moment) -> None:
+    """Kills the server in the middle, whatever it is doing."""
 
     def rewritten() -> int:
         revisions = server.get(f"/tasks/{task_id}/plan-revisions")
@@ -266,7 +277,6 @@ def kill_at(server: Server, task_id: str, moment: Moment) -> int:
     until(f"step {number}", lambda: server.task(task_id).steps >= number, 60)
     time.sleep(moment.seconds)
     server.kill()
-    return number
 
 
 def wait_until_written(server: Server, task_id: str) -> None:
@@ -328,7 +338,7 @@ def check_phone(task: Errand, server: Server) -> None:
     assert {key: state["switches"][key] for key in task.switches} == task.switches
 
 
-def check_steps(record: Record, killed_at: int) -> None:
+def check_steps(record: Record) -> None:
     """Every step decided once and ended once; only the kill left one with an unknown outcome."""
     assert [e.seq for e in record.events] == list(range(1, len(record.events) + 1))
     numbers = list(range(1, record.task.steps + 1))
@@ -344,7 +354,9 @@ def check_steps(record: Record, killed_at: int) -> None:
     broken = [s for s in record.steps if s.state is not StepState.DONE]
     assert {s.state for s in broken} <= {StepState.INTERRUPTED}
     assert all(s.verdict is Verdict.UNCERTAIN for s in broken)
-    assert {s.step_number for s in broken} <= set(range(killed_at, killed_at + 3))
+    newest = record.of(StepDecided, before=record.broken_off)[-1].step_number
+    assert {s.step_number for s in broken} <= {newest}
+    assert STEPS * 0.4 <= newest <= STEPS * 0.75
     apps = {
         s.observation.url.split("/")[4] for s in record.steps if s.observation.url.count("/") > 4
     }
@@ -413,9 +425,7 @@ def check_prompts(record: Record) -> None:
         request = record.prompt(call)
         assert (request.system, request.tools) == (prefix.system, prefix.tools)
         first, *between, tail = request.messages
-        assert call.figures is not None
-        assert call.figures.compacted == (call.step_number in compacted)
-        if call.figures.compacted:
+        if call.figures is not None and call.figures.compacted:
             frozen = Frozen.from_json(record.text(compacted[call.step_number].frozen_ref))
             active = ()
         assert first.text == (frozen.text or goal), call.step_number
@@ -425,12 +435,9 @@ def check_prompts(record: Record) -> None:
         active = tuple(between)
         pictured = [m for m in request.messages if any(isinstance(p, Image) for p in m.parts)]
         assert pictured in ([], [tail])
-    broken_off = next(
-        e.seq
-        for e in record.events
-        if isinstance(e.event, TaskStateChanged) and e.event.state is TaskState.INTERRUPTED
-    )
-    before = record.of(ModelCalled, before=broken_off)
+    rewritten = {c.step_number for c in record.firsts if c.figures and c.figures.compacted}
+    assert rewritten == set(compacted)
+    before = record.of(ModelCalled, before=record.broken_off)
     assert any(c.call.first_of_turn for c in before) and len(before) < len(record.calls)
 
 
