@@ -7,8 +7,10 @@ import json
 from app.cli.client import connected
 from app.cli.printing import safe, say
 from app.domain.memory import RecallResult
-from app.errors import InvalidInput
+from app.domain.screens import ArtifactRef
+from app.errors import InvalidInput, NotFound
 from app.settings import Settings
+from app.storage.artifacts import FileArtifacts
 
 
 async def recall(
@@ -27,22 +29,33 @@ async def recall(
         body["step_range"] = step_range(steps)
     async with connected(settings) as client:
         answer = await client.post(f"/tasks/{task_id}/recall", body)
+    result = RecallResult.model_validate(answer)
     if as_json:
+        for hit, said in zip(result.results, answer["results"], strict=True):
+            if hit.image is not None:
+                said["image"]["file"] = _file(settings, hit.image)
         say(json.dumps(answer, ensure_ascii=False))
         return 0
-    result = RecallResult.model_validate(answer)
     for hit in result.results:
         say(f"{hit.step_number:>5}  {hit.kind.value:<11} {hit.score:.2f}  {safe(hit.excerpt, 600)}")
         for line in hit.details.splitlines():
             say(f"       {safe(line, 600)}")
         if hit.image is not None:
-            say(f"       picture: {client.address}/api/v1/tasks/{task_id}/artifacts/"
-                f"{hit.image.sha256}")  # fmt: skip
+            place = _file(settings, hit.image) or f"artifact {hit.image.sha256}"
+            say(f"       picture: {place} ({hit.image.media_type})")
     if not result.results:
         say("nothing recorded matches")
     if result.truncated:
         say("more matched; narrow the query or give --steps")
     return 0
+
+
+def _file(settings: Settings, image: ArtifactRef) -> str | None:
+    """Where the picture lies; None where the data is on another machine."""
+    try:
+        return str(FileArtifacts(settings.data_dir / "artifacts").path(image.sha256).absolute())
+    except NotFound:
+        return None
 
 
 def step_range(text: str) -> tuple[int, int]:

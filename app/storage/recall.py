@@ -35,6 +35,7 @@ STEP = (
     _step.notes,
     _step.remembered,
     _step.observation,
+    _step.after,
 )
 
 
@@ -134,5 +135,8 @@ def _add_image(results: list[RecallHit], steps: dict[int, AnyRow]) -> None:
 
 
 def _image(row: AnyRow) -> ArtifactRef | None:
-    observation = Observation.model_validate_json(row.observation)
-    return observation.model_image or observation.screenshot
+    """What was seen before the step; of a step that was not looked at before, what it led to."""
+    for seen in (parsed(Observation, row.observation), parsed(Observation, row.after)):
+        if seen is not None and (image := seen.model_image or seen.screenshot):
+            return image
+    return None

@@ -16,7 +16,7 @@ from app.domain.config import DeviceConfig, PerceptionConfig, Platform
 from app.domain.events import ChunkClosed, StoredEvent
 from app.domain.ports import Background, Clock, Ocr
 from app.domain.tasks import Task, TaskSpec
-from app.errors import ArtemisError, InvalidInput, NotFound
+from app.errors import InvalidInput, NotFound
 from app.memory.capsules import given_up
 from app.memory.chunks import Chunker
 from app.storage.artifacts import FileArtifacts
@@ -94,11 +94,14 @@ class Archive:
         Raises InvalidInput, which names the line that cannot be used; NotFound.
         """
         folder = self._own(name)
+        taken = False
         try:
-            return await self._take_in(name, folder)
-        except ArtemisError:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-            raise
+            task = await self._take_in(name, folder)
+            taken = True
+            return task
+        finally:
+            if not taken:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _take_in(self, name: str, folder: Path) -> Task:
         run = await asyncio.to_thread(read_run, folder)

@@ -35,6 +35,9 @@ MAX_LINE = 8 * 1024 * 1024
 """Characters of one line of steps.jsonl."""
 RAW_CHARACTERS = 4_000
 """Of an action as its source wrote it."""
+LONGEST = 1e9
+"""Seconds after its beginning at which a step may have happened."""
+YEARS = range(1970, 2200)
 Number = float | None
 
 
@@ -45,7 +48,7 @@ class Line(BaseModel):
 
     step: int = Field(ge=1)
     timestamp: datetime | None = None
-    t: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    t: float | None = Field(default=None, ge=0, le=LONGEST)
     package: str | None = None
     activity: str | None = None
     observed: Literal["before", "result"] | None = None
@@ -68,6 +71,8 @@ class Line(BaseModel):
     @field_validator("timestamp")
     @classmethod
     def _aware(cls, value: datetime | None) -> datetime | None:
+        if value is not None and value.year not in YEARS:
+            raise ValueError(f"the year must be between {YEARS[0]} and {YEARS[-1]}")
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
     @property
@@ -93,10 +98,14 @@ class RecordedRun(NamedTuple):
 
     def file(self, name: str) -> Path:
         """A file the recording names; raises InvalidInput for one outside it or missing."""
-        path = (self.folder / name).resolve()
-        if not path.is_relative_to(self.folder.resolve()):
+        try:
+            path = (self.folder / name).resolve()
+            inside, there = path.is_relative_to(self.folder.resolve()), path.is_file()
+        except (OSError, ValueError, RuntimeError):
+            raise InvalidInput(f"the recording names what no file can be: {name[:200]!r}") from None
+        if not inside:
             raise InvalidInput(f"the recording names a file outside its folder: {name[:200]}")
-        if not path.is_file():
+        if not there:
             raise InvalidInput(f"the recording lacks the file {name[:200]} that it names")
         return path
 
@@ -109,9 +118,9 @@ class RecordedRun(NamedTuple):
 def read_run(folder: Path) -> RecordedRun:
     """Raises InvalidInput, which names the file and the line that cannot be used."""
     about = _about(folder)
-    goal = str(about.get("goal") or "").strip()
-    if not goal:
-        raise InvalidInput("task.json names no goal")
+    goal = about.get("goal")
+    if not isinstance(goal, str) or not (goal := goal.strip()):
+        raise InvalidInput("task.json names no goal", hint="`goal` is a text")
     lines = _lines(folder)
     run = RecordedRun(
         folder=folder,
@@ -131,11 +140,21 @@ def read_run(folder: Path) -> RecordedRun:
     return run
 
 
+def _own_file(folder: Path, name: str) -> Path:
+    """Never a pipe or a device, which could be waited for for ever."""
+    if not (folder / name).is_file():
+        raise InvalidInput(f"{folder} holds no {name}", hint="see docs/import.md")
+    return folder / name
+
+
 def _about(folder: Path) -> dict[str, Any]:
+    path = _own_file(folder, "task.json")
+    if path.stat().st_size > MAX_LINE:
+        raise InvalidInput(f"task.json is longer than {MAX_LINE:,} bytes")
     try:
-        about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"{folder} holds no task.json", hint="see docs/import.md") from None
+        about = _json(path.read_text(encoding="utf-8-sig"))
+        # Half characters, which JSON can hold and no database.
+        about = json.loads(json.dumps(about, ensure_ascii=False).encode(errors="replace"))
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput(f"task.json cannot be read: {_short(error)}") from None
     if not isinstance(about, dict):
@@ -145,15 +164,14 @@ def _about(folder: Path) -> dict[str, Any]:
 
 def _lines(folder: Path) -> tuple[Line, ...]:
     lines: list[Line] = []
+    path = _own_file(folder, "steps.jsonl")
     try:
-        with (folder / "steps.jsonl").open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for number, text in enumerate(file, 1):
                 if text.strip():
                     lines.append(_line(number, text, lines[-1].step if lines else 0))
                 if len(lines) > MAX_STEPS:
                     raise InvalidInput(f"the recording has more than {MAX_STEPS:,} steps")
-    except FileNotFoundError:
-        raise InvalidInput(f"{folder} holds no steps.jsonl", hint="see docs/import.md") from None
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"steps.jsonl line {len(lines) + 1} or later is not UTF-8: {_short(error)}"
@@ -165,15 +183,24 @@ def _lines(folder: Path) -> tuple[Line, ...]:
     return tuple(lines)
 
 
+def _json(text: str) -> Any:
+    """Strictly: Python's own reader also takes NaN and Infinity."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no number")
+
+    return json.loads(text, parse_constant=refuse)
+
+
 def _line(number: int, text: str, last: int) -> Line:
     where = f"steps.jsonl line {number}"
     if len(text) > MAX_LINE:
         raise InvalidInput(f"{where} is longer than {MAX_LINE:,} characters")
     try:
-        line = Line.model_validate(json.loads(text))
+        line = Line.model_validate(_json(text))
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(p) for p in fault["loc"]) or "the line"
+        place = ".".join(str(p) for p in fault["loc"][:4]) or "the line"
         raise InvalidInput(f"{where}: {place}: {fault['msg']}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{where} is not JSON: {_short(error)}") from None

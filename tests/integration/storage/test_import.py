@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from app.bench.questions import measure, read_questions
 from app.devices.replay import ReplayDevice
@@ -144,6 +147,13 @@ BROKEN: list[tuple[tuple[str | dict[str, Any], ...], str]] = [
     (({"step": 1, "ui": "../../etc/passwd"},), "step 1: the recording names a file outside"),
     (({"step": 1, "ui": "/etc/passwd"},), "step 1: the recording names a file outside"),
     (("[" * 100_000,), "line 1 is not JSON"),
+    (('{"step": 1, "x": NaN}',), "line 1 is not JSON: NaN is no number"),
+    (({"step": 1, "t": 1e300},), "line 1: t:"),
+    (({"step": 1, "timestamp": "0001-01-01T00:00:00"},), "line 1: timestamp:"),
+    (({"step": 1, "ui": "a\0b"},), "step 1: the recording names what no file can be"),
+    (({"step": 1, "ui": "a" * 5_000},), "step 1: the recording names what no file can be"),
+    (('{"step": 1, "ui": "\\ud800"}',), "step 1: the recording names what no file can be"),
+    (('{"step": 1, "action": ' + "[" * 900 + "]" * 900 + "}",), "line 1: action"),
     ((), "holds no steps"),
 ]
 
@@ -164,6 +174,57 @@ async def test_a_broken_line_is_named_and_nothing_is_kept(
     assert told in caught.value.message
     assert not list((tmp_path / FOLDER).glob("*"))
     assert (await store.queries.tasks.page()).total == 0
+
+
+@pytest.mark.parametrize("goal", [None, "", "  ", 5, ["look"], {"a": "look"}])
+def test_a_goal_is_a_text(tmp_path: Path, goal: object) -> None:
+    folder = recording(tmp_path / "run", {"step": 1}, goal=goal)
+    with pytest.raises(InvalidInput, match=r"task\.json names no goal"):
+        lay_in(folder, tmp_path / "data")
+
+
+@pytest.mark.parametrize("name", ["task.json", "steps.jsonl"])
+def test_a_pipe_is_never_waited_for(tmp_path: Path, name: str) -> None:
+    folder = recording(tmp_path / "run", {"step": 1})
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InvalidInput, match=f"holds no {name}"):
+        lay_in(folder, tmp_path / "data")
+
+
+async def test_odd_but_usable_recordings_are_taken(store: Store, tmp_path: Path) -> None:
+    folder = recording(
+        tmp_path / "run",
+        {"step": 1, "screenshot": "broken.png", "ui": "broken.xml", "thought": "a\0b"},
+        '{"step": 2, "thought": "half \\ud800 a character", "result": "\\udfff"}',
+    )
+    bom = "\ufeff".encode()
+    about = json.dumps({"goal": "look \ud800", "name": "../../etc", "final_answer": "\udc00"})
+    (folder / "task.json").write_bytes(bom + about.encode())
+    steps = (folder / "steps.jsonl").read_bytes()
+    (folder / "steps.jsonl").write_bytes(bom + steps.replace(b"\n", b"\r\n"))
+    (folder / "broken.png").write_bytes(b"no picture")
+    (folder / "broken.xml").write_bytes(b'<hierarchy><node text="cut off')
+    task = await archive_of(store, tmp_path / "d").take_in(lay_in(folder, tmp_path / "d"))
+    assert (task.steps, task.spec.goal) == (2, "look ?")
+    first, _ = (await store.recorder(task.task_id).history()).steps
+    assert first.observation.problems
+    assert {p.parent for p in (tmp_path / "d" / FOLDER).iterdir()} == {tmp_path / "d" / FOLDER}
+    hits = (await store.search(task.task_id).search(RecallQuery(query="character"))).results
+    assert [hit.step_number for hit in hits] == [2]
+
+
+async def test_a_picture_of_what_a_step_led_to_is_given(store: Store, tmp_path: Path) -> None:
+    folder = recording(
+        tmp_path / "run",
+        {"step": 1, "thought": "the gauge", "screenshot": "1.png", "observed": "result"},
+    )
+    Image.new("RGB", (40, 40), "red").save(folder / "1.png")
+    task = await archive_of(store, tmp_path / "d").take_in(lay_in(folder, tmp_path / "d"))
+    query = RecallQuery(query="gauge", include_images=True)
+    (hit,) = (await store.search(task.task_id).search(query)).results
+    assert hit.image is not None
+    assert Image.open(io.BytesIO(await store.artifacts.get(hit.image))).size == (40, 40)
 
 
 async def test_a_store_that_refuses_in_mid_import_keeps_nothing(store: Store) -> None:

@@ -182,6 +182,39 @@ async def test_the_exact_phrase_beats_its_words(store: Store) -> None:
     assert result.results[0].step_number == 3
 
 
+async def test_another_form_of_a_word_is_found_after_the_word_itself(store: Store) -> None:
+    task = await store.running()
+    recorder = store.recorder(task.task_id)
+    texts = {1: "the app crashed", 2: "it crashes at once", 3: "no notification", 4: "all is well"}
+    for number, text in texts.items():
+        await recorder.record(decided(number), index=entries(number, text))
+    search = store.search(task.task_id)
+    hits = (await search.search(RecallQuery(query="crashed"))).results
+    assert [hit.step_number for hit in hits][:2] == [1, 2]
+    hits = (await search.search(RecallQuery(query="Notifications"))).results
+    assert hits[0].step_number == 3
+
+
+async def test_words_that_say_nothing_are_found_when_nothing_else_is_asked(store: Store) -> None:
+    task = await store.running()
+    recorder = store.recorder(task.task_id)
+    for number, text in enumerate(("who goes there", "what is it", "the rest"), 1):
+        await recorder.record(decided(number), index=entries(number, text))
+    hits = (await store.search(task.task_id).search(RecallQuery(query="what is it"))).results
+    assert hits[0].step_number == 2
+
+
+async def test_a_phrase_among_common_words_is_found(store: Store) -> None:
+    """Each word stands in more rows than are looked at; the phrase in an old one."""
+    task = await store.running()
+    recorder = store.recorder(task.task_id)
+    words = ["alpha gamma beta"] * 2_500
+    await recorder.record(decided(1), index=entries(1, "alpha beta gamma"))
+    await recorder.record(decided(2), index=entries(2, *words))
+    hits = (await store.search(task.task_id).search(RecallQuery(query="alpha beta gamma"))).results
+    assert hits[0].step_number == 1
+
+
 async def test_the_newest_of_equals_comes_first_and_a_step_once(store: Store) -> None:
     task = await store.running()
     recorder = store.recorder(task.task_id)
