@@ -90,11 +90,11 @@ async def main(settings: Sections, path: Path, *, as_json: bool) -> int:
     return 0 if report.share >= ENOUGH else 1
 
 
-async def measure(settings: Sections, path: Path) -> Report:
+async def measure(settings: Sections, path: Path, questions: str = QUESTIONS) -> Report:
     """Imports every run below the path that has questions, into a store of its own."""
-    runs = await asyncio.to_thread(lambda: sorted(p.parent for p in path.rglob(QUESTIONS)))
+    runs = await asyncio.to_thread(lambda: sorted(p.parent for p in path.rglob(questions)))
     if not runs:
-        raise InvalidInput(f"there is no {QUESTIONS} in {path} or below")
+        raise InvalidInput(f"there is no {questions} in {path} or below")
     clock, bus, background = SystemClock(), Bus(), BackgroundWork()
     ocr = OcrService(settings.ocr, clock, missing=missing_extra())
     answered: list[Answered] = []
@@ -115,7 +115,7 @@ async def measure(settings: Sections, path: Path) -> Report:
                     continue
                 problem = problem or left.problem
                 search = Search(database, task.task_id)
-                answered += [await _ask(search, q) for q in read_questions(run / QUESTIONS)]
+                answered += [await _ask(search, q) for q in read_questions(run / questions)]
         finally:
             await ocr.close()
             await background.drain(5.0)
