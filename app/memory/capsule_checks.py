@@ -116,6 +116,11 @@ class Contradiction(NamedTuple):
     about: str
     readings: tuple[str, str]
 
+    @property
+    def line(self) -> str:
+        """As the writer is told of it."""
+        return f"{self.about}: {' / '.join(self.readings)}"
+
 
 class ChunkSources(NamedTuple):
     """Everything a capsule is checked against."""
@@ -160,7 +165,7 @@ def check_capsule(text: str, sources: ChunkSources) -> CheckedCapsule:
     refusals = [
         *_missing(capsule),
         *check_intervals(capsule, sources.start, sources.end),
-        *_coordinates(capsule),
+        *_coordinates(capsule, sources),
         *_notes(capsule, sources),
         *_balance(capsule),
         *_frame(capsule),
@@ -168,7 +173,7 @@ def check_capsule(text: str, sources: ChunkSources) -> CheckedCapsule:
     ]
     image_only: list[str] = []
     texts = [s.text for s in sources.steps]
-    texts += [*sources.open_checks, *(r for c in sources.contradictions for r in c.readings)]
+    texts += [*sources.open_checks, *(c.line for c in sources.contradictions)]
     refusals += check_neutral(_whole(capsule), texts)
     refusals += check_values(_whole(capsule), texts, with_images=False).refusals
     for fact in capsule.verified_facts:
@@ -226,8 +231,12 @@ def check_intervals(capsule: Capsule, start: int, end: int) -> Iterator[Refusal]
         yield Refusal(rule="interval_range", detail=detail)
 
 
-def _coordinates(capsule: Capsule) -> Iterator[Refusal]:
-    found = _COORDINATES.search(_whole(capsule))
+def _coordinates(capsule: Capsule, sources: ChunkSources) -> Iterator[Refusal]:
+    """Anywhere, but for the words of what must be carried on."""
+    whole = _whole(capsule)
+    for carried in (*sources.open_checks, *(r for c in sources.contradictions for r in c.readings)):
+        whole = whole.replace(plain(carried), " ")
+    found = _COORDINATES.search(whole)
     if found is not None:
         yield Refusal(rule="coordinates", detail=f"“{found[0]}”")
 

@@ -59,8 +59,7 @@ async def look_at_chunk(
     parts = [
         head,
         "# OPEN CHECKS\n" + ("\n".join(f"- {quiet(c)}" for c in open_checks) or "none"),
-        "# CONTRADICTIONS\n"
-        + ("\n".join(f"- {c.about}: {' / '.join(c.readings)}" for c in contradictions) or "none"),
+        "# CONTRADICTIONS\n" + ("\n".join(f"- {c.line}" for c in contradictions) or "none"),
         "# TURNS\n" + "\n".join(turns),
     ]
     text = "\n".join(parts)

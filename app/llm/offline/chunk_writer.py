@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.domain.messages import JsonObject, ModelRequest
-from app.llm.offline.neutral import placeless, quoted, sentences
+from app.llm.offline.neutral import neutral, placeless, quoted, sentences
 from app.llm.offline.sections import sections
 
 FACTS, ENTITIES, TEXTS = 16, 8, 6
@@ -112,7 +112,8 @@ def _take(told: Told, name: str, rest: str, recorded: bool) -> None:
 def _items(text: str, prefix: str) -> Iterator[str]:
     for line in text.split("\n"):
         if line.startswith("- "):
-            yield f"{prefix}{line[2:].strip()}"
+            text = line[2:].strip()
+            yield f"{prefix}{text if neutral(text) and placeless(text) else f'“{text}”'}"
 
 
 # --- writing --------------------------------------------------------------------------------

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from app.domain.config import MemoryConfig
 from app.domain.messages import ModelRequest, Role, user
+from app.domain.plans import Check
 from app.domain.screens import ArtifactRef
 from app.domain.summaries import StepSummary, SummaryEvidenceMetadata
 from app.domain.tasks import StepRecord
 from app.errors import NotFound
 from app.llm.offline.model import answer
-from app.memory.agreement import omissions
+from app.memory.agreement import contradiction, omissions
 from app.memory.capsule_checks import ChunkSources, check_capsule
 from app.memory.capsule_text import digest
 from app.memory.chunk_lens import look_at_chunk
@@ -60,9 +62,9 @@ def stored(step: StepRecord, text: str) -> StepSummary:
 
 
 def capsule_of(
-    steps: list[StepRecord], summaries: dict[int, StepSummary]
+    steps: list[StepRecord], summaries: dict[int, StepSummary], checks: Sequence[Check] = ()
 ) -> tuple[str, str, ChunkSources]:
-    given = asyncio.run(look_at_chunk(steps, summaries, NoArtifacts()))
+    given = asyncio.run(look_at_chunk(steps, summaries, NoArtifacts(), checks=checks))
     request = ModelRequest(role=Role.CHUNK_WRITER, system="", messages=(user(given.text),))
     checked = check_capsule(answer(request).text, given.sources)
     where = f"steps {steps[0].step_number}-{steps[-1].step_number}"
@@ -107,6 +109,40 @@ def test_what_is_written_over_recorded_runs_passes_the_checks_and_an_oracle() ->
 def test_the_oracle_finds_what_it_is_for(text: str, words: list[str], values: list[str]) -> None:
     assert judging(text) == words
     assert unsourced(text, "nothing of it") == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Order placed twice",
+        "Setup completed successfully",
+        "the toast “Payment completed” was shown",
+        "The user navigated to “Checkout” and could not pay",
+        "the pin at (52.52, 13.40) is shown",
+    ],
+)
+def test_an_open_check_in_any_words_is_carried_on(text: str) -> None:
+    _, steps = next(runs())
+    changed = [
+        s.model_copy(update={"remembered": {"completed": f"{s.step_number} failed"}})
+        for s in steps[:3]
+    ]
+    check = Check(number=1, text=text)
+    digest_text, *_ = capsule_of(changed, {}, [check])
+    assert text in digest_text
+    assert all(f"{n} failed" in digest_text for n in (1, 2, 3))
+
+
+def test_a_conflict_with_the_validator_is_carried_on() -> None:
+    _, steps = next(runs())
+    told = "I tapped the row, and nothing changed on the screen."
+    summaries = {
+        s.step_number: stored(s, told).model_copy(update={"conflict": contradiction(told, s)})
+        for s in steps[:3]
+    }
+    assert all(s.conflict for s in summaries.values())
+    text, *_ = capsule_of(list(steps[:3]), summaries)
+    assert all(s.conflict in text for s in summaries.values())
 
 
 def test_notes_and_kept_values_are_never_left_out_where_they_can_be_quoted() -> None:
