@@ -1,4 +1,4 @@
-"""Long generated tasks on the demo phone: right answers, right steps, a prompt that stays small."""
+"""Long generated tasks on the demo phone: right answers from the right steps."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.events import Compacted
-from app.domain.tasks import ModelCallRecord, StepRecord, StepState
+from app.domain.tasks import StepRecord, StepState
 from tests.e2e.journeys import Guide, Journey, Read, long_journey
 from tests.e2e.stack import Server
-
-TARGET_TOKENS, HARD_TOKENS = 12_000, 16_000
 
 
 @pytest.fixture
@@ -64,37 +61,6 @@ def test_a_task_over_many_apps_answers_with_what_it_saw_at_the_beginning(
     check_evidence(journey, ended, steps)
     notes = [note["body"] for note in server.phone_state()["notes"]]
     assert notes.count(journey.note) == 1
-
-
-def test_the_prompt_stays_small_and_stable_while_a_task_grows(server: Server, rng: Random) -> None:
-    journey = long_journey(server.seed, rng, steps=82)
-    ended = completed(server, journey)
-    steps = server.steps(ended["task"])
-    assert len(steps) >= 80
-    check_evidence(journey, ended, steps)
-    compactions = [e.event for e in server.events(ended["task"]) if isinstance(e.event, Compacted)]
-    assert compactions
-    firsts = [c for c in server.calls(ended["task"]) if c.role == "operator" and c.first_of_turn]
-    assert [c.step_number for c in firsts] == [s.step_number for s in steps]
-    check_prompts(server, ended["task"], firsts, {c.step_number for c in compactions})
-
-
-def check_prompts(
-    server: Server, task_id: str, firsts: list[ModelCallRecord], compacted: set[int]
-) -> None:
-    frozen = ""
-    for call in firsts:
-        assert call.figures is not None
-        assert call.figures.estimated <= TARGET_TOKENS, call
-        assert call.figures.zones.total <= HARD_TOKENS
-        messages = server.get(f"/tasks/{task_id}/calls/{call.call_id}/prompt")["messages"]
-        pictures = [i for i, m in enumerate(messages) for p in m["parts"] if p["type"] == "image"]
-        assert set(pictures) <= {len(messages) - 1}, "a picture of an earlier turn"
-        assert len(pictures) == call.figures.images <= 1
-        now = json.dumps(messages[0])
-        assert now == frozen or not frozen or call.step_number in compacted, call.step_number
-        assert call.figures.compacted == (call.step_number in compacted)
-        frozen = now
 
 
 def test_what_was_seen_but_never_remembered_comes_back_by_recall(
