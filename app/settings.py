@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -113,6 +113,20 @@ class Settings(BaseSettings):
     models: ModelSettings = ModelSettings()
     memory: MemoryConfig = MemoryConfig()
     agent: AgentConfig = AgentConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pro_memory(cls, data: Any) -> Any:
+        """`[agent.pro.memory]` is another name of `[memory]`; both together are merged."""
+        match data:
+            case {"agent": {"pro": {"memory": dict(section), **others}, **agent}, **rest} if (
+                not others
+            ):
+                own: Any = rest.get("memory") or {}
+                if twice := sorted(section.keys() & own.keys()):
+                    raise ValueError(f"{twice[0]} stands in [memory] and in [agent.pro.memory]")
+                return {**rest, "agent": agent, "memory": {**section, **own}}
+        return data
 
     @classmethod
     def settings_customise_sources(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from app.domain.messages import JsonObject, Role
 from app.domain.values import Value
@@ -183,7 +183,7 @@ class ModelsConfig(Value):
 
 
 class MemoryConfig(Value):
-    """Budgets and switches of the memory (`agent.pro.memory`)."""
+    """Budgets and switches of the memory; the section may also be called `[agent.pro.memory]`."""
 
     target_tokens: int = 12_000
     """Soft limit of a turn's first call: above it, a compaction runs."""
@@ -199,7 +199,7 @@ class MemoryConfig(Value):
     """Bound of the never-evict block."""
     image_tokens: int = 2_064
     """One screenshot, as counted by the benchmarks."""
-    max_hot_turns: int = 2
+    max_hot_turns: int = Field(default=2, ge=1, le=10)
     """Turns that a compaction leaves word for word, at most."""
     recall_results: int = 5
     """Steps that one recall gives."""
@@ -216,7 +216,7 @@ class MemoryConfig(Value):
     operator_history_recall: bool = True
     """Offer `recall_history` to the operator."""
     stateful_operator_interactions: bool = False
-    """Let the provider keep the conversation; a task that asks for it is refused."""
+    """Let the provider keep the conversation; refused, as there is no adapter yet."""
     similarity_hint: bool = True
     """Name the step that saw the same screen before."""
     world: bool = True
@@ -251,6 +251,27 @@ class MemoryConfig(Value):
     """Money per task and background role, in the same way."""
     background_flush: float = Field(default=60.0, ge=0)
     """Seconds for finishing background work at a task's end."""
+
+    @field_validator("stateful_operator_interactions")
+    @classmethod
+    def _no_adapter(cls, switched_on: bool) -> bool:
+        if switched_on:
+            raise ValueError(
+                "refused: no adapter keeps the conversation at the provider yet; leave it off"
+            )
+        return switched_on
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        limits = (self.compacted_tokens, self.target_tokens, self.hard_tokens)
+        if tuple(sorted(limits)) != limits:
+            raise ValueError("compacted_tokens, target_tokens and hard_tokens must ascend")
+        same_turn = (self.hard_tokens, self.same_turn_soft_tokens, self.same_turn_hard_tokens)
+        if tuple(sorted(same_turn)) != same_turn:
+            raise ValueError(
+                "hard_tokens, same_turn_soft_tokens and same_turn_hard_tokens must ascend"
+            )
+        return self
 
     @property
     def summarises(self) -> bool:

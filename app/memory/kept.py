@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain, takewhile
 from types import MappingProxyType
 from typing import NamedTuple
@@ -180,7 +181,7 @@ def bounded(items: Sequence[Item], tokens: int) -> tuple[str, ...]:
 def newest_said(items: Sequence[Item]) -> int:
     """Room that lets what a person said last stand word for word."""
     newest = max((i for i in items if i.said), key=lambda i: i.step_number, default=None)
-    return count_text(_line(newest)) + 1 + GROUP_TOKENS if newest is not None else 0
+    return _line(newest)[1] + GROUP_TOKENS if newest is not None else 0
 
 
 class _Filling:
@@ -225,12 +226,11 @@ class _Filling:
         return Block(tuple(lines), grouped)
 
     def _choose(self, item: Item, room: int) -> bool:
-        line = _line(item)
+        line, cost = _line(item)
         if item.said and not self._chosen:
             # What a person said last is there whatever waits, as an excerpt if there is no room.
             room = self._left
-            line = line if count_text(line) < room else _cut(line, room - 1)
-        cost = count_text(line) + 1
+            line, cost = (line, cost) if cost <= room else _cut(line, room - 1)
         if cost > room:
             return False
         self._chosen.append((len(self._chosen), item, line))
@@ -259,11 +259,13 @@ def _value(value: tuple[str, str, int]) -> Item:
     return Item(step, f"- {key} = {quoted(text)} (step {step})", Kind.VALUE)
 
 
-def _line(item: Item) -> str:
+def _line(item: Item) -> tuple[str, int]:
+    """An item's line within its bound, and what it costs."""
     return _cut(item.line, SAID_TOKENS if item.said else ITEM_TOKENS)
 
 
-def _cut(line: str, bound: int) -> str:
-    if count_text(line) <= bound:
-        return line
-    return cut_text(line, max(0, bound - 12)) + "… (recall_history has it all)"
+@lru_cache(maxsize=1_024)  # the same long lines are measured at every compaction
+def _cut(line: str, bound: int) -> tuple[str, int]:
+    if count_text(line) > bound:
+        line = cut_text(line, max(0, bound - 12)) + "… (recall_history has it all)"
+    return line, count_text(line) + 1

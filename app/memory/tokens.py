@@ -24,9 +24,10 @@ def count_text(text: str) -> int:
 
 def cut_text(text: str, tokens: int) -> str:
     """The longest beginning of a text that counts at most `tokens`."""
-    if count_text(text) <= tokens:
+    longest = max(0, tokens) * CHARACTERS_PER_TOKEN
+    if len(text) <= longest and count_text(text) <= tokens:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), longest)
     while low < high:
         middle = (low + high + 1) // 2
         if count_text(text[:middle]) <= tokens:

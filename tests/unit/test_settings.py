@@ -128,3 +128,48 @@ def test_a_faulty_device_says_where(clean: Path) -> None:
 def test_an_ipv6_host_makes_a_legal_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARTEMIS_HOST", "::1")
     assert load_settings().server_url == "http://[::1]:8765"
+
+
+def test_the_memory_has_its_documented_name_as_well(clean: Path) -> None:
+    (clean / "artemis.toml").write_text(
+        "[agent]\nmax_recoveries = 1\n[agent.pro.memory]\nworld = false\ntarget_tokens = 11000\n"
+        "[memory]\nhistory_chunks = false\n"
+    )
+    settings = load_settings()
+    assert not settings.memory.world
+    assert not settings.memory.history_chunks
+    assert settings.memory.target_tokens == 11_000
+    assert settings.agent.max_recoveries == 1
+
+
+def test_the_documented_name_works_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARTEMIS_AGENT__PRO__MEMORY__WORLD", "false")
+    assert not load_settings().memory.world
+
+
+def test_a_missing_section_leaves_the_defaults(clean: Path) -> None:
+    (clean / "artemis.toml").write_text("[agent]\nmax_recoveries = 1\n")
+    assert load_settings().memory.pro_memory_enabled
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[memory]\nstateful_operator_interactions = true\n", "no adapter keeps the conversation"),
+        (
+            "[agent.pro.memory]\nstateful_operator_interactions = true\n",
+            "no adapter keeps the conversation",
+        ),
+        ("[memory]\nworld = true\n[agent.pro.memory]\nworld = false\n", "world stands in [memory]"),
+        ("[agent.pro.memory]\nwrld = true\n", "wrld"),
+        ("[agent.pro.memry]\nworld = true\n", "agent.pro"),
+        ("[memory]\ntarget_tokens = 9000\n", "must ascend"),
+        ("[memory]\nsame_turn_soft_tokens = 40000\n", "must ascend"),
+        ("[memory]\nmax_hot_turns = 0\n", "memory.max_hot_turns"),
+    ],
+)
+def test_what_the_memory_cannot_be(clean: Path, text: str, told: str) -> None:
+    (clean / "artemis.toml").write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert told in caught.value.message

@@ -188,6 +188,38 @@ def test_without_the_tail_every_prompt_is_written_anew_within_the_same_budget() 
     assert "\n# HISTORY\n" in prompts[-1].messages[0].text
 
 
+def test_a_prompt_that_is_written_anew_depends_on_the_records_alone() -> None:
+    held = recompiling()
+    for number in range(1, 121):
+        prompt = held.build(tail(number), element_tokens=ELEMENTS, trouble=number % 5 == 0)
+        if number % 13 == 0:
+            again = recompiling()
+            again.restore("", tuple(held.chunks))
+            for old in range(1, number):
+                again.close_chunks(step(old), again=True)
+                again.add(step(old))
+            now = again.build(tail(number), element_tokens=ELEMENTS, trouble=number % 5 == 0)
+            assert now.messages == prompt.messages
+        held.close_chunks(step(number))
+        held.add(step(number))
+        with_capsules(held, number)
+
+
+def test_a_record_of_another_form_is_left_aside_and_counted() -> None:
+    old = "<short_term_memory>I opened the app and saw a list.</short_term_memory>"
+    held = transcript()
+    held.restore(old)
+    for number in range(1, 90):
+        held.add(step(number))
+    prompt = held.build(tail(90), element_tokens=ELEMENTS, trouble=False)
+    assert [f.kind for f in prompt.fallbacks].count("frozen_unreadable") == 1
+    assert prompt.figures.estimated <= 12_000
+    assert prompt.compaction is not None
+    assert "short_term_memory" not in prompt.messages[0].text
+    again = held.build(tail(91), element_tokens=ELEMENTS, trouble=False)
+    assert "frozen_unreadable" not in [f.kind for f in again.fallbacks]
+
+
 def test_the_last_exit_state_is_said_where_its_chunk_is_not_shown() -> None:
     held = transcript()
     prompts = walk(held, 40, with_capsules)
