@@ -54,6 +54,14 @@ async def turns(
     return HTMLResponse(more + upsert(items, order))
 
 
+@router.get("/tasks/{task_id}/figures")
+async def figures(task_id: TaskId, queries: QueriesDep, templates: TemplatesDep) -> Response:
+    """What is counted over the whole record, as a fragment."""
+    found = await queries.task_figures.task(task_id)
+    table = templates.macro("components/memory.html", "figure_list")
+    return HTMLResponse(str(table(task_id, found)))
+
+
 @router.get("/tasks/{task_id}/recall")
 async def recall(
     task_id: TaskId,

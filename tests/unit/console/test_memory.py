@@ -359,6 +359,20 @@ def _background_call(
     )
 
 
+async def test_figures_of_the_whole_task_come_on_demand(
+    app: FastAPI, http: httpx2.AsyncClient
+) -> None:
+    story = await rich_story(app)
+    address = re.search(r'hx-get="(/tasks/[^"]+/figures)"', await get(http, story))
+    assert address
+    text = (await http.get(address[1])).text
+    sound(text)
+    assert f'href="/tasks/{story.task_id}/steps/4#summary">step 4</a>' in text, "the conflict"
+    assert "1 without a trigger" in text
+    assert "5 versions" in text
+    assert "4.2 s" in text
+
+
 # --- second best --------------------------------------------------------------------------------
 
 

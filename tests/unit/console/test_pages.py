@@ -94,6 +94,7 @@ PATHS = (
     "/steps/5/summary",
     "/chunks/1",
     "/chunks/4",
+    "/figures",
 )
 
 
