@@ -78,8 +78,9 @@ class BackgroundState(Value):
     """Times so far that the task waited for it: 0."""
 
     def line(self) -> str:
-        """Only what there is; empty where nothing waits."""
-        waiting = ((self.summaries, "summary", "summaries"), (self.chunks, "chunk", "chunks"))
+        """Only what there is; empty where nothing waits but the newest step's summary."""
+        summaries = self.summaries if self.summaries > 1 else 0
+        waiting = ((summaries, "summary", "summaries"), (self.chunks, "chunk", "chunks"))
         parts = [f"{n} {one if n == 1 else many} pending" for n, one, many in waiting if n]
         return ", ".join((*parts, *(f"{kind} halted" for kind in self.halted)))
 

@@ -158,6 +158,8 @@ class Wandering:
     """Steps until a summary or a capsule is there; negative: never."""
     goal: str = "Wander about."
     factor: float = 1.0
+    watch: Callable[[ModelRequest, Run], Awaitable[None]] | None = None
+    """Sees each first request of a turn."""
     compared: int = 0
     sent: dict[tuple[int, int, frozenset[int], int], Kept] = field(default_factory=dict)
     """S, F and A of each step's first request as sent first, by the step and what F had done."""
@@ -236,6 +238,8 @@ class Wandering:
         before = self.sent.setdefault((number, frozen.step, frozen.excerpted, room), here)
         if before != here:
             self.differing.append(f"step {number}: sent again: {other(before, here)}")
+        if self.watch is not None:
+            await self.watch(request, self._run)
         dies = number in self._left
         self._left.discard(number)
         if dies and again.recompiled:

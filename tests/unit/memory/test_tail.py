@@ -34,6 +34,7 @@ def test_background_work_is_counted() -> None:
     told = text(replace(tail(7), background=state.line()))
     assert "\nbackground: 2 summaries pending, 1 chunk pending, summaries halted\n" in told
     assert BackgroundState().line() == ""
+    assert BackgroundState(summaries=1).line() == "", "one step behind is the rule"
 
 
 def test_uncertain_steps_stay_open_until_they_are_done_after_all() -> None:
