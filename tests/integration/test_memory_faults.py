@@ -17,7 +17,7 @@ from app.settings import load_settings
 
 STEPS, QUOTA = 14, 6
 """Enough steps for a chunk to close."""
-PLAN = Plan(screens=STEPS, scale=6, block=2, thinks=0.02, slow=5.0, quota=QUOTA)
+PLAN = Plan(screens=STEPS, scale=6, block=2, thinks=0.01, slow=5.0, quota=QUOTA)
 WRITER = RoleModel(model="gemini-3.8-flash", timeout=2.0)
 MODELS = ModelsConfig(
     provider="gemini",
@@ -27,9 +27,9 @@ MODELS = ModelsConfig(
     first_delay=0.05,
 )
 MEMORY = MemoryConfig(
-    background_deadline=20, background_pause=0.5, background_failures=2, background_flush=5
+    background_deadline=20, background_pause=0.5, background_failures=2, background_flush=3
 )
-PERCEPTION = PerceptionConfig(settle_interval=0.02)
+PERCEPTION = PerceptionConfig(settle_interval=0.01)
 
 
 async def test_every_arm_says_what_happened(
