@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
 from app.main import TOKEN_FILE, create_app
 from app.settings import Settings
@@ -85,6 +85,7 @@ def chromium() -> Iterator[str]:
 
 @pytest.fixture
 async def browser(chromium: str) -> AsyncIterator[Browser]:
+    expect.set_options(timeout=20_000)  # the machine may be busy with other tests
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
