@@ -12,6 +12,7 @@ from app.domain.messages import Call, Response
 from app.domain.summaries import Capsule, ChunkState, HistoryChunk, Interval
 from app.domain.tasks import Instruction, StepRecord
 from app.memory.capsule_text import digest
+from app.memory.kept import FAILURES
 from app.memory.transcript import Transcript
 from app.memory.zones import Prompt
 from tests.unit.memory.steps import step, tail, transcript
@@ -34,6 +35,8 @@ class History:
     """Lines that must be kept, by how they begin, with their step."""
     points: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Open points with their chunk's end and the step since which they are written."""
+    failed: list[int] = field(default_factory=list)
+    """Steps that went wrong."""
     settled: int = 0
     """The step of the last compaction."""
 
@@ -98,6 +101,8 @@ class History:
         )
         if done.irreversible:
             self.said[f"- outside effect: Step {number} ("] = number
+        elif verdict is not Verdict.EXECUTED:
+            self.failed.append(number)
         self.steps.append(done)
         self.held.close_chunks(done)
         self.held.add(done)
@@ -118,12 +123,22 @@ class History:
 
     # --- the oracle ---------------------------------------------------------------------
 
+    def exit_state_told(self, prompt: Prompt) -> bool:
+        """Whether the newest written chunk's last state is said somewhere, and only once."""
+        newest = self.held.chunks[:-4:-1]
+        last = next((c.capsule for c in newest if c.capsule is not None), None)
+        text = "\n".join((prompt.messages[0].text, prompt.messages[-1].text))
+        return last is None or text.count(last.exit_state) == 1
+
     def unaccounted(self, prompt: Prompt) -> list[str]:
         """What must be kept and has neither a line nor a place in a group line."""
         text = "\n".join(m.text for m in (prompt.messages[0], prompt.messages[-1]))
         groups = [tuple(map(int, found)) for found in GROUP.findall(text)]
         through = self.held.frozen.through
         owed = dict(self.said)
+        # A turn that stands in A tells of itself.
+        recent = [n for n in self.failed[-FAILURES:] if n < self.held.first_in_view]
+        owed |= {f"- trouble: Step {n} (": n for n in recent}
         owed |= {
             point: end
             for point, (end, since) in self.points.items()
