@@ -1,4 +1,7 @@
-"""Frozen sections of the settings, handed to the areas that use them."""
+"""Frozen sections of the settings, handed to the areas that use them.
+
+Longer than 300 lines: it is the one list of every setting, and the page about them is made from it.
+"""
 
 from __future__ import annotations
 
