@@ -2,6 +2,8 @@
 
 .PHONY: help setup check test run demo
 MAKEFLAGS += --no-print-directory
+# Each start of Python would compile everything anew: three seconds for every command of the tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 bin := .venv/bin
 
@@ -21,10 +23,14 @@ check: setup
 	@$(bin)/mypy --no-error-summary
 	@$(bin)/pytest --quiet --no-header tests/test_architecture.py
 
-# Quick tests first. A key in the environment must never be spent by a test.
+# A key in the environment must never be spent by a test.
+pytest := env -u GEMINI_API_KEY -u GOOGLE_API_KEY $(bin)/pytest --quiet --no-header
+
+# Quick tests first; where one fails, the slow ones are not begun. These mostly wait for phones and
+# browsers, so that there are more of them at a time than processors.
 test: check
-	@env -u GEMINI_API_KEY -u GOOGLE_API_KEY $(bin)/pytest \
-		$(wildcard tests/test_*.py tests/unit tests/properties tests/integration tests/e2e)
+	@$(pytest) --numprocesses=auto --dist=loadfile $(wildcard tests/test_*.py) tests/unit tests/properties
+	@$(pytest) --numprocesses=3 --maxschedchunk=1 tests/e2e tests/integration
 
 run: setup
 	@$(bin)/artemis serve --demo

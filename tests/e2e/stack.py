@@ -20,7 +20,7 @@ from app.domain.events import StoredEvent
 from app.domain.tasks import ModelCallRecord, StepRecord, Task
 
 ARTEMIS = (str(Path(sys.executable).with_name("artemis")),)
-START_DEADLINE = 90.0
+START_DEADLINE = 180.0
 STOP_DEADLINE = 40.0
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def plain_environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith("ARTEMIS_")}
 
 
-def until(what: str, look: Callable[[], T | None], seconds: float = 30.0) -> T:
+def until(what: str, look: Callable[[], T | None], seconds: float = 60.0) -> T:
     """The first truthy look; fails with `what` when there is none in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -68,6 +68,8 @@ class Server:
             "ARTEMIS_APPIUM_PORT": self.appium_url.rpartition(":")[2],
             "ARTEMIS_DEMO_SEED": str(self.seed),
             "ARTEMIS_LOG_LEVEL": "warning",
+            # A stopped server leaves the pictures not read yet to the next one.
+            "ARTEMIS_OCR__FLUSH": "1",
         }
 
     @property
@@ -161,7 +163,7 @@ class Server:
 
     def run(self, goal: str, *options: str, device: str = "demo") -> dict[str, Any]:
         """`artemis run GOAL --device … --json`, its last line parsed."""
-        done = self.command("run", goal, "--device", device, "--json", *options, seconds=300)
+        done = self.command("run", goal, "--device", device, "--json", *options, seconds=600)
         assert done.stdout.strip(), done.stderr[-3000:]
         document: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
         document["exit_code"] = done.returncode
@@ -195,7 +197,7 @@ class Server:
     def task(self, task_id: str) -> Task:
         return Task.model_validate(self.get(f"/tasks/{task_id}"))
 
-    def ended(self, task_id: str, seconds: float = 120.0) -> Task:
+    def ended(self, task_id: str, seconds: float = 240.0) -> Task:
         """The task once it has ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

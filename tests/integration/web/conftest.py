@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ import uvicorn
 from fastapi import FastAPI
 from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
+from app.devices.installation import find_chromium
 from app.main import TOKEN_FILE, create_app
 from app.settings import Settings
 
-CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run "
     "--disable-background-networking --disable-component-update --disable-sync"
@@ -76,11 +75,18 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield running
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> None:
+    """What a page will show may take long on a busy machine."""
+    expect.set_options(timeout=30_000)
+
+
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[str]:
-    if not Path(CHROMIUM).exists() and shutil.which("chromium") is None:
-        pytest.skip("Chromium is not installed")
-    yield CHROMIUM if Path(CHROMIUM).exists() else str(shutil.which("chromium"))
+def chromium() -> str:
+    browser = find_chromium()
+    if not browser.usable:
+        pytest.skip(f"{browser.problem} {browser.fix}")
+    return browser.path
 
 
 @pytest.fixture
