@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from app.storage.lookup import Place, Rows, Sight, TaskIndex, Text
@@ -28,6 +28,8 @@ EXACT = 100
 """Rows looked at that hold a whole phrase."""
 CANDIDATES = 200
 """Texts that are read and compared with the query."""
+MAX_PAIRS = 4
+"""Neighbouring words of a query that are looked up together."""
 MAX_COMMON = 4
 """Common words that are paired."""
 _PHRASE_WEIGHT = 1_000.0
@@ -49,15 +51,17 @@ def find(index: TaskIndex, sought: Sought, steps: tuple[int, int] | None) -> Fou
     if place is None:
         return Found((), {}, ended=True)
     rows = _rows_of_terms(index, sought.terms, place)
-    rarity = {token: _rarity(found, place) for token, found in rows.items()}
+    rare = {token: _rarity(found, place) for token, found in rows.items()}
     weights: dict[int, float] = defaultdict(float)
-    for term in sought.terms:
-        if term.token in rows:
-            _add(weights, rows[term.token].ids, term.worth * rarity[term.token] + 0.01)
-    together = list(_together(index, sought, rows, rarity)) if weights else []
-    looked_up = index.look_up([sight for sight, _ in together], place)
-    for (_, weight), found in zip(together, looked_up, strict=True):
-        _add(weights, found.ids, weight)
+    worth = {t.token: t.worth * rare[t.token] + 0.01 for t in sought.terms if t.token in rows}
+    for token, weight in worth.items():
+        _add(weights, rows[token].ids, weight)
+    for token in (token for token in worth if rows[token].ids and not _complete(rows[token])):
+        # Whether an older row holds a common word is not known: it is not to suffer by that.
+        beyond = rows[token].oldest - place.first
+        _add(weights, [number for number in weights if number < beyond], worth[token])
+    if weights:
+        _add_together(weights, index, place, sought, rows, worth)
     for words in _phrases(sought, rows):
         _add(weights, _holders(words, rows) or (), _PHRASE_WEIGHT)
     best = [place.first + number for number in _heaviest(weights, CANDIDATES)]
@@ -65,7 +69,7 @@ def find(index: TaskIndex, sought: Sought, steps: tuple[int, int] | None) -> Fou
     if sought.steps:
         known = set(texts)
         texts += [t for t in index.of_steps(sought.steps, place) if t not in known]
-    return Found(texts, rarity, place.ended)
+    return Found(texts, rare, place.ended)
 
 
 def _rows_of_terms(index: TaskIndex, terms: Sequence[Term], place: Place) -> dict[str, Rows]:
@@ -80,12 +84,17 @@ def _rows_of_terms(index: TaskIndex, terms: Sequence[Term], place: Place) -> dic
     return {term.token: rows for term, rows in found.items()}
 
 
+def rarity(holders: int, of: int) -> float:
+    """The fewer hold it, the higher; never below 0."""
+    return math.log(1 + (max(of - holders, 0) + 0.5) / (holders + 0.5))
+
+
 def _rarity(rows: Rows, place: Place) -> float:
     count = rows.number
     if not _complete(rows):
         # As dense among the older texts as among those looked at.
         count = count * (place.last - place.first + 1) // (place.last - rows.oldest + 1)
-    return math.log(1 + (max(place.entries - count, 0) + 0.5) / (count + 0.5))
+    return rarity(count, place.entries)
 
 
 def _complete(rows: Rows) -> bool:
@@ -98,23 +107,52 @@ def _add(weights: dict[int, float], numbers: Sequence[int], weight: float) -> No
         weights[number] += weight
 
 
-def _together(
-    index: TaskIndex, sought: Sought, rows: Mapping[str, Rows], rarity: Mapping[str, float]
-) -> Iterator[tuple[Sight, float]]:
-    """Look-ups of common words with each other, and of phrases, each with its weight.
+def _add_together(
+    weights: dict[int, float],
+    index: TaskIndex,
+    place: Place,
+    sought: Sought,
+    rows: Mapping[str, Rows],
+    worth: Mapping[str, float],
+) -> None:
+    """Older rows that hold several common words, and rows that hold words side by side.
 
     The rows of all other words are known, those that hold several of them included.
     """
-    common = [token for token, found in rows.items() if found.ids and not _complete(found)]
-    paired = sorted(common, key=lambda token: -rarity[token])
-    if sum(len(found.ids) for found in rows.values() if _complete(found)) < CANDIDATES:
-        pairs = list(combinations(paired[:MAX_COMMON], 2))
-        for tokens in [*pairs, *([tuple(paired)] if len(paired) > 2 else [])]:
-            weight = sum(rarity[token] for token in tokens)
-            yield Sight(index.all_of(tokens), TOGETHER), weight
-    for words in _phrases(sought, rows):
-        if _holders(words, rows) is None:
-            yield Sight(index.phrase(words), EXACT), _PHRASE_WEIGHT
+    common = [token for token in worth if rows[token].ids and not _complete(rows[token])]
+    common.sort(key=lambda token: -worth[token])
+    room = sum(len(rows[token].ids) for token in worth if _complete(rows[token])) < CANDIDATES
+    groups: list[tuple[str, ...]] = list(combinations(common[:MAX_COMMON], 2)) if room else []
+    if room and len(common) > 2:
+        groups.append(tuple(common))
+    # More rows than can be read: those that also hold the word beside come first.
+    beside = [] if room else list(_half_common(sought, rows))[:MAX_PAIRS]
+    phrases = [words for words in _phrases(sought, rows) if _holders(words, rows) is None]
+    sights = [Sight(index.all_of(tokens), TOGETHER) for tokens in groups]
+    sights += [Sight(index.phrase(pair), TOGETHER) for pair in beside]
+    sights += [Sight(index.phrase(words), EXACT) for words in phrases]
+    found = index.look_up(sights, place)
+    older: dict[int, float] = {}
+    for tokens, group in zip(groups, found[: len(groups)], strict=True):
+        weight = sum(worth[token] for token in tokens)
+        for number in group.ids:
+            if number not in weights:
+                older[number] = max(weight, older.get(number, 0.0))
+    weights.update(older)
+    for pair, side_by_side in zip(beside, found[len(groups) : -len(phrases) or None], strict=True):
+        _add(weights, side_by_side.ids, max(worth.get(word, 0.0) for word in pair))
+    for exact in found[len(groups) + len(beside) :]:
+        _add(weights, exact.ids, _PHRASE_WEIGHT)
+
+
+def _half_common(sought: Sought, rows: Mapping[str, Rows]) -> Iterator[tuple[str, str]]:
+    """Neighbouring words of the query of which one is common and the other is not."""
+    telling = {term.token for term in sought.terms if term.telling}
+    for pair in pairwise(sought.words):
+        if all(word in rows for word in pair) and not telling.isdisjoint(pair):
+            known = [_complete(rows[word]) for word in pair]
+            if any(known) and not all(known):
+                yield pair
 
 
 def _phrases(sought: Sought, rows: Mapping[str, Rows]) -> Iterator[Sequence[str]]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from app.domain.memory import TextKind
-from app.storage.candidates import Found
+from app.storage.candidates import Found, rarity
 from app.storage.lookup import Text
 from app.storage.search_text import fold
 from app.storage.sought import Sought
@@ -48,7 +49,7 @@ LENGTH = 0.75
 """Share of a text's length that counts against it."""
 COVERAGE = 0.3
 """Share of a step's relevance that it only has in so far as it holds all of the query."""
-SIDE_BY_SIDE = 0.25
+SIDE_BY_SIDE = 0.5
 QUOTED = 1.0
 NAMED = 0.5
 """Of the best relevance, for a step that the query names."""
@@ -84,8 +85,10 @@ class Match(NamedTuple):
 
 def rank(found: Found, sought: Sought, most: int) -> list[Ranked]:
     """The best steps, best first, each once."""
-    texts, rarity = found.texts, found.rarity
-    value = {t.token: t.worth * rarity[t.token] for t in sought.terms if t.token in rarity}
+    texts = found.texts
+    value = {
+        t.token: t.worth * found.rarity[t.token] for t in sought.terms if t.token in found.rarity
+    }
     lengths = [row.search_text.count(" ") + 1 for row in texts]
     usual = sum(lengths) / max(1, len(lengths))
     steps: dict[int, list[Match]] = defaultdict(list)
@@ -94,7 +97,7 @@ def rank(found: Found, sought: Sought, most: int) -> list[Ranked]:
         if shares or row.step_number in sought.steps:
             steps[row.step_number].append(Match(row, shares))
     relevance = _relevance(steps, value, whole=found.ended)
-    _add_exact(relevance, steps, sought, value)
+    _add_exact(relevance, steps, sought, max(value.values(), default=0.0))
     _add_named(relevance, sought)
     return [
         _hit(number, phrase, relevance[number], steps[number], sought, value)
@@ -158,28 +161,35 @@ def _relevance(
 
 
 def _add_exact(
-    relevance: dict[int, float],
-    steps: Mapping[int, Sequence[Match]],
-    sought: Sought,
-    value: Mapping[str, float],
+    relevance: dict[int, float], steps: Mapping[int, Sequence[Match]], sought: Sought, usual: float
 ) -> None:
     """Words side by side as in the query, and quoted parts as they stand."""
-    pairs = {
-        f" {a} {b} ": min(value[a], value[b])
-        for a, b in zip(sought.words, sought.words[1:], strict=False)
-        if a in value and b in value
+    padded = {
+        number: [f" {match.row.search_text} " for match in matches if match.shares]
+        for number, matches in steps.items()
     }
-    if not pairs and not sought.quotes:
-        return
-    closely = sorted(relevance, key=lambda number: -relevance[number])[:CLOSELY]
-    usual = max(value.values(), default=0.0)
-    for number in closely:
-        texts = [f" {match.row.search_text} " for match in steps[number] if match.shares]
-        beside = sum(v for pair, v in pairs.items() if any(pair in text for text in texts))
-        relevance[number] += SIDE_BY_SIDE * beside
-        for quote in sought.quotes:
-            if any(quote in fold(match.row.text) for match in steps[number]):
-                relevance[number] += QUOTED * usual
+    for pair, worth in _pairs(sought).items():
+        holders = [number for number, texts in padded.items() if any(pair in t for t in texts)]
+        # Two common words side by side can be the rarest of all.
+        value = worth * rarity(len(holders), len(padded))
+        for number in holders:
+            relevance[number] += SIDE_BY_SIDE * value
+    if sought.quotes:
+        for number in sorted(relevance, key=lambda number: -relevance[number])[:CLOSELY]:
+            texts = [fold(match.row.text) for match in steps[number]]
+            for quote in sought.quotes:
+                if any(quote in text for text in texts):
+                    relevance[number] += QUOTED * usual
+
+
+def _pairs(sought: Sought) -> dict[str, float]:
+    """Neighbouring words of the query as the index holds them, with what they are worth."""
+    worth = {term.token: term.worth for term in sought.terms}
+    return {
+        f" {a} {b} ": min(worth[a], worth[b])
+        for a, b in pairwise(sought.words)
+        if a in worth and b in worth
+    }
 
 
 def _add_named(relevance: dict[int, float], sought: Sought) -> None:
