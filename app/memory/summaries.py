@@ -24,7 +24,7 @@ from app.memory.background import Desk, Stopped, WriterPorts
 from app.memory.lens import RECENT, Given, look_at
 from app.memory.prompts import SUMMARY_VERSION
 from app.memory.summary_book import SummaryBook
-from app.memory.summary_writing import Outcome, SummaryWriter, written
+from app.memory.summary_writing import Outcome, SummaryWriter, outdated, written
 
 OnReady = Callable[[int, str], None]
 """Told a step's number and its newest text."""
@@ -64,6 +64,7 @@ class Summaries:
         self._waiting: deque[Job] = deque()
         self._redo: deque[Job] = deque()
         self._at_work = False
+        self._under_way = 0
         self._moved = asyncio.Condition()
         self.desk = Desk(ports, config, Role.SUMMARIZER, "summaries", task_id=task_id, spent=spent)
         self._writer = SummaryWriter(self.desk, config, ports.picture_text)
@@ -99,7 +100,7 @@ class Summaries:
                 self._queue(Job(step))
             elif status is SummaryStatus.VISUAL_FAILED:
                 self._try_again(Job(step))
-            elif status is SummaryStatus.STALE or _outdated(summary):
+            elif status is SummaryStatus.STALE or outdated(summary):
                 self._write_anew(Job(step, outdated=status is not SummaryStatus.STALE))
 
     async def reject(self, step: StepRecord, reason: str) -> None:
@@ -112,8 +113,9 @@ class Summaries:
             raise Conflict(f"The summary of step {step.step_number} is still to be written.")
         if status is SummaryStatus.VISUAL_READY:
             await self._stale(step, reason)
-        queued = (job.step.step_number for job in (*self._waiting, *self._redo))
-        if step.step_number not in queued:
+        elif step.step_number == self._under_way:
+            return
+        if all(job.step.step_number != step.step_number for job in self._redo):
             self._write_anew(Job(step))
 
     def of(self, step_number: int) -> StepSummary | None:
@@ -190,10 +192,13 @@ class Summaries:
     async def _work(self) -> None:
         try:
             while self._has_work() and await self.desk.opened():
-                await self._one((self._waiting or self._redo).popleft())
+                job = (self._waiting or self._redo).popleft()
+                self._under_way = job.step.step_number
+                await self._one(job)
+                self._under_way = 0
                 await self._tell()
         finally:
-            self._at_work = False
+            self._at_work, self._under_way = False, 0
             await self._tell()
 
     def _has_work(self) -> bool:
@@ -293,7 +298,3 @@ class Summaries:
 def pending(step_id: str, step_number: int) -> SummaryChanged:
     """The event that makes a step's summary pending; stored with the step's own result."""
     return SummaryChanged(step_id=step_id, step_number=step_number, status=SummaryStatus.PENDING)
-
-
-def _outdated(summary: StepSummary | None) -> bool:
-    return summary is None or summary.evidence.prompt_version < SUMMARY_VERSION

@@ -120,3 +120,8 @@ def correction(refusals: Iterable[Refusal]) -> str:
         return ""
     told = "\n".join(dict.fromkeys(lines))
     return f"{CORRECTION}Your last answer broke these rules; write it anew, whole:\n{told}"
+
+
+def outdated(summary: StepSummary | None) -> bool:
+    """Whether a version was written with an older prompt; none counts as one."""
+    return summary is None or summary.evidence.prompt_version < SUMMARY_VERSION

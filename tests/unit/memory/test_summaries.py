@@ -182,6 +182,29 @@ async def test_what_failed_can_be_rejected_and_what_is_pending_cannot() -> None:
     await house.background.done()
 
 
+async def test_what_is_being_written_anew_is_not_queued_a_second_time() -> None:
+    house = House(BAD, BAD, GOOD, background_redos=1)
+    generate, inside, go_on = house.model.generate, asyncio.Event(), asyncio.Event()
+
+    async def held(request: ModelRequest) -> ModelReply:
+        if len(house.model.requests) == 2:
+            inside.set()
+            await go_on.wait()
+        return await generate(request)
+
+    house.model.generate = held  # type: ignore[method-assign]
+    house.summaries.submit(step(1))
+    await asyncio.wait_for(inside.wait(), 5)
+    await house.summaries.reject(step(1), "it is missing")
+    go_on.set()
+    await house.background.done()
+    assert [c.status for c in house.changes] == [FAILED, READY]
+    assert len(house.model.requests) == 3
+    await house.summaries.reject(step(1), "once more")
+    await house.background.done()
+    assert house.summaries.book.newest_version(1) == 3
+
+
 async def test_a_rejected_one_that_cannot_be_written_stays_stale_and_is_taken_up_again() -> None:
     house = House(GOOD, BAD)
     await house.write(step(1))
