@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+import typer
 
 from app.domain.events import StoredEvent
 from app.domain.tasks import Task
@@ -33,7 +34,7 @@ class Client:
 
     def __init__(self, address: str, token: str) -> None:
         self.address = address
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx2.AsyncClient(
             base_url=address, headers=headers, timeout=TIMEOUT, trust_env=False
         )
@@ -62,6 +63,14 @@ class Client:
         except httpx2.HTTPError:
             return False
         return reply.status_code == 200 and "version" in reply.text
+
+    async def admits(self) -> bool:
+        """Whether it takes our token: a server of another data directory does not."""
+        try:
+            await self.get("/tasks", limit=1)
+        except Forbidden:
+            return False
+        return True
 
     async def follow(self, task_id: str) -> AsyncIterator[StoredEvent]:
         """Every event of a task once, in order, until it has ended; survives a restart."""
@@ -121,8 +130,14 @@ async def connected(settings: Settings, *, demo: bool = False) -> AsyncIterator[
     client = Client(settings.server_url, token_of(settings))
     try:
         if await client.answers():
-            yield client
-            return
+            if settings.url or await client.admits():
+                yield client
+                return
+            # Without an address of its own, what a command means is its data directory.
+            typer.echo(
+                f"The server at {settings.server_url} keeps other data; using {settings.data_dir}.",
+                err=True,
+            )
     finally:
         await client.close()
     if settings.url:

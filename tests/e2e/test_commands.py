@@ -127,6 +127,12 @@ def test_a_second_server_leaves_the_data_to_the_first(server: Server) -> None:
     taken = server.command("serve", ARTEMIS_DATA_DIR=str(server.folder / "other"))
     assert taken.returncode == 2
     assert "cannot be used" in taken.stderr
+    other = {"ARTEMIS_DATA_DIR": str(server.folder / "other")}
+    own = server.command("tasks", "list", "--json", **other, ARTEMIS_URL="")
+    assert (own.returncode, json.loads(own.stdout)) == (0, []), own.stderr
+    assert "keeps other data; using" in own.stderr
+    told = server.command("tasks", "list", **other, ARTEMIS_URL=server.address)
+    assert told.returncode == 2 and "Traceback" not in told.stderr
 
 
 def test_a_run_without_a_server_brings_its_own(server: Server, tmp_path: Path) -> None:
