@@ -230,7 +230,14 @@ async def test_a_question_is_answered_once(store: Store) -> None:
         await recorder.record(answer.model_copy(update={"approved": False}))
     (asked,) = await store.queries.tasks.questions(task.task_id)
     assert (asked.question, asked.approved, asked.answered_by) == (question, True, "me")
-    assert (await recorder.history()).answers == (("Pay?", "yes", 2),)
+    where = Question(question_id="q2", kind="question", text="Where to?", step_number=3)
+    told = QuestionAnswered(
+        question_id="q2", question="Where to?", answer="Porto", by="me", step_number=3
+    )
+    await recorder.record(QuestionAsked(question=where))
+    await recorder.record(told)
+    # A decision is not an answer that the prompts go on saying, whatever was said with it.
+    assert (await recorder.history()).answers == (("Where to?", "Porto", 3),)
 
 
 async def test_controls_set_flags(store: Store) -> None:

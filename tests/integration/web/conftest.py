@@ -91,7 +91,6 @@ def chromium() -> str:
 
 @pytest.fixture
 async def browser(chromium: str) -> AsyncIterator[Browser]:
-    expect.set_options(timeout=20_000)  # the machine may be busy with other tests
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser

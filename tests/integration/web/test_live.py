@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, Route, expect
 
 from app.domain.actions import Verdict
 from app.domain.events import ControlApplied, FallbackUsed, QuestionAsked, TaskStateChanged
@@ -210,6 +210,24 @@ async def test_what_was_opened_and_typed_survives_updates(house: House, signed_i
     await expect(page.locator("#plan")).to_contain_text("3 revisions")
     assert await page.input_value("#say-text") == "use the second coupon"
     assert await page.locator("#revisions").get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("late", ["htmx.min.js", "hx-ws.min.js", "hx-upsert.min.js", "app.js"])
+async def test_a_page_goes_live_whichever_script_comes_last(
+    house: House, signed_in: SignIn, late: str
+) -> None:
+    story = await begin(house.app)
+    page = await (await signed_in(house)).new_page()
+
+    async def arrives_late(route: Route) -> None:
+        await asyncio.sleep(0.5)
+        await route.continue_()
+
+    await page.route(f"**/{late}*", arrives_late)
+    await page.goto(f"{house.url}/tasks/{story.task_id}")
+    await expect(page.locator("#connection")).to_have_text("● live")
+    await story.turn()
+    await expect(page.locator("#turns > li")).to_have_count(1)
 
 
 async def test_a_badge_changes_live_and_opens_by_key(house: House, signed_in: SignIn) -> None:
