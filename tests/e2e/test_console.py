@@ -16,6 +16,9 @@ from tests.integration.web.conftest import FLAGS
 
 ROUNDS = 3
 GOAL = f"""\
+open "Clock"
+home
+wait 6 s
 repeat {ROUNDS} times {{
   open "Settings"
   tap "Battery"
@@ -25,6 +28,8 @@ repeat {ROUNDS} times {{
 open "Contacts"
 answer "The battery is at {{level}}."
 """
+WAITING = 3
+"""The step that leaves time for a pause: what is said then is heard between two rounds."""
 LONG = 60_000
 """Milliseconds for what the phone has to do first."""
 NOTE_BADGES = """() => {
@@ -49,7 +54,7 @@ async def test_a_task_from_submission_to_answer(server: Server) -> None:
         task_id = await _submit(page)
         await page.evaluate(NOTE_BADGES)
 
-        await page.wait_for_selector("#turn-3", timeout=LONG)
+        await page.wait_for_selector(f"#turn-{WAITING}", timeout=LONG)
         await _pause_say_resume(page)
         await _summaries_became_ready(page)
 
@@ -96,12 +101,12 @@ async def _pause_say_resume(page: Page) -> None:
 
 async def _summaries_became_ready(page: Page) -> None:
     """Badges changed before the reader's eyes, without a reload, and open by key."""
-    await expect(page.locator("#summary-3")).to_have_attribute("data-status", "visual_ready")
+    await expect(page.locator("#summary-2")).to_have_attribute("data-status", "visual_ready")
     states = await page.evaluate("window.badges")
     assert ["pending", "visual_ready"] in states.values(), states
-    await page.locator("#summary-3 > summary").press("Enter")
-    await expect(page.locator("#summary-3")).to_contain_text("after the step's end")
-    await page.locator("#summary-3 > summary").press("Enter")
+    await page.locator("#summary-2 > summary").press("Enter")
+    await expect(page.locator("#summary-2")).to_contain_text("after the step's end")
+    await page.locator("#summary-2 > summary").press("Enter")
 
 
 async def _numbers(page: Page) -> list[int]:
