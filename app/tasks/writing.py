@@ -11,15 +11,14 @@ import structlog
 
 from app.agent.run import Run
 from app.domain.config import MemoryConfig
-from app.domain.events import Event, ModelWaiting, StoredEvent
+from app.domain.events import ModelWaiting, StoredEvent
 from app.domain.ports import Clock, Model, Recorder
 from app.domain.summaries import ChunkState, HistoryChunk, SummaryStatus
-from app.domain.tasks import StepState, TaskHistory
+from app.domain.tasks import TaskHistory
 from app.errors import ArtemisError, Conflict, NotFound
 from app.llm.build import ModelHouse
 from app.memory.background import WriterPorts
 from app.memory.capsules import given_up
-from app.memory.summaries import pending
 from app.memory.transcript import Transcript
 from app.storage.artifacts import FileArtifacts
 from app.storage.db import Database
@@ -27,6 +26,7 @@ from app.storage.queries import MemoryQueries
 from app.storage.recorder import TaskRecorder
 from app.storage.unwritten import tasks_with_unwritten
 from app.tasks.background import BackgroundWork
+from app.tasks.beginning import expect_summaries
 from app.tasks.picture_texts import text_of_step
 from app.tasks.writers import Known, TaskWriters
 
@@ -140,15 +140,7 @@ class Writing:
         recorder = self._recorder(task_id)
         history = await recorder.history()
         config = self._config.model_copy(update=history.task.spec.switches)
-        new: list[Event] = [
-            pending(step.step_id, step.step_number)
-            for step in history.steps
-            if step.state is not StepState.DECIDED
-            and step.step_number not in history.summary_states
-        ]
-        if new and config.summarises:
-            await recorder.record(*new)
-            history = await recorder.history()
+        history = await expect_summaries(recorder, history, config)
         model = self._model(history, recorder)
         await self._flush(self._begin(history, model, recorder, config))
 
